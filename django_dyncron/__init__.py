@@ -1,0 +1,41 @@
+"""Cron for Django that lives in the database and runs on any number of replicas."""
+
+from __future__ import annotations
+
+from .core.definitions import CronJobDefinition
+from .core.exceptions import (
+    DyncronError,
+    EnqueueError,
+    EnqueueNotSent,
+    EnqueueRefused,
+    InvalidCronExpression,
+    LockError,
+    StoreUnavailable,
+    UnknownTimeZone,
+)
+from .core.ports import ICronJobRepository, ILockProvider, ITaskEnqueuer
+from .core.schedule import CronSchedule
+from .core.scheduler import DynamicScheduler, TickResult
+from .registry import background_task, cron_job
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "CronJobDefinition",
+    "CronSchedule",
+    "DynamicScheduler",
+    "DyncronError",
+    "EnqueueError",
+    "EnqueueNotSent",
+    "EnqueueRefused",
+    "ICronJobRepository",
+    "ILockProvider",
+    "ITaskEnqueuer",
+    "InvalidCronExpression",
+    "LockError",
+    "StoreUnavailable",
+    "TickResult",
+    "UnknownTimeZone",
+    "background_task",
+    "cron_job",
+]

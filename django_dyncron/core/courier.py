@@ -1,0 +1,133 @@
+"""The courier: hands runs to their queues and decides what each answer means."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from .definitions import Run
+from .policies import Delivery, RunStatus
+from .ports import Clock, IRunJournal, ITaskEnqueuer, one_line
+from .runs import Attempt, Outcome, Record
+
+LEASE = timedelta(seconds=60)
+"""How long a claimed run belongs to the replica that claimed it."""
+_SENDING = timedelta(seconds=40)
+"""No message leaves later than this after its claim: well before the lease ends."""
+_FIRST_RETRY = timedelta(seconds=30)
+_LAST_RETRY = timedelta(seconds=300)
+
+
+class Courier:
+    """Delivers runs to ``enqueuers`` by name; the blank name is ``"default"``."""
+
+    def __init__(
+        self,
+        enqueuers: Mapping[str, ITaskEnqueuer],
+        *,
+        catch_up_window: timedelta,
+        clock: Clock,
+    ) -> None:
+        self._enqueuers = enqueuers
+        self._catch_up_window = catch_up_window
+        self._clock = clock
+
+    def bind(self, journal: IRunJournal) -> None:
+        for enqueuer in self._enqueuers.values():
+            enqueuer.bind(journal)
+
+    def in_hand(self) -> list[Run]:
+        """Return the runs that pools of this process have accepted and not finished."""
+        return [run for enqueuer in self._enqueuers.values() for run in enqueuer.in_hand()]
+
+    async def deliver(self, runs: Sequence[Run], claimed_at: float) -> list[Attempt]:
+        """Hand ``runs`` over, claimed at the monotonic instant ``claimed_at``.
+
+        One attempt a run, whatever the enqueuers do: raise, hang, or answer too little.
+        """
+        by_enqueuer: dict[str, list[Run]] = {}
+        for run in runs:
+            by_enqueuer.setdefault(run.enqueuer or "default", []).append(run)
+        ends_at = claimed_at + _SENDING.total_seconds()
+        attempts: list[Attempt] = []
+        for name, group in by_enqueuer.items():
+            attempts += await self._deliver_group(name, group, ends_at)
+        return attempts
+
+    async def _deliver_group(self, name: str, runs: list[Run], ends_at: float) -> list[Attempt]:
+        enqueuer = self._enqueuers.get(name)
+        if enqueuer is None:
+            known = ", ".join(sorted(self._enqueuers))
+            error = f"There is no enqueuer named {name!r}: use one of {known}."
+            return [Attempt(run, Outcome.REFUSED, error=error) for run in runs]
+        unheard = "the enqueuer did not say what became of it"
+        answers: Sequence[Attempt] = ()
+        try:
+            async with asyncio.timeout(max(ends_at - self._clock.monotonic(), 0.001)):
+                answers = await enqueuer.enqueue_runs(
+                    runs, lambda: self._clock.monotonic() < ends_at
+                )
+        except TimeoutError:
+            unheard = "the enqueuer did not answer in time"
+        except Exception as error:
+            unheard = one_line(error, with_type=True)
+        by_id = {attempt.run.run_id: attempt for attempt in answers}
+        return [
+            by_id.get(run.run_id) or Attempt(run, Outcome.UNCERTAIN, error=unheard) for run in runs
+        ]
+
+    def judge(self, attempt: Attempt, now: datetime) -> Record | None:
+        """Return what to write about ``attempt``; ``None`` if a local pool will report on it."""
+        run = attempt.run
+        match attempt.outcome:
+            case Outcome.STARTED_HERE:
+                return None
+            case Outcome.ENQUEUED:
+                return Record(run, RunStatus.ENQUEUED, task_id=attempt.task_id, enqueued_at=now)
+            case Outcome.UNTRIED:
+                return Record(run, RunStatus.CLAIMED, lease_until=now)
+            case Outcome.REFUSED:
+                return Record(run, RunStatus.FAILED, error=attempt.error, finished_at=now)
+        if attempt.outcome is Outcome.UNCERTAIN and run.delivery == Delivery.AT_MOST_ONCE:
+            return Record(run, RunStatus.UNKNOWN, error=attempt.error, finished_at=now)
+        retry_at = now + _pause_after(run.attempts)
+        if retry_at > self._gives_up_at(run, now):
+            return Record(run, RunStatus.FAILED, error=attempt.error, finished_at=now)
+        return Record(run, RunStatus.CLAIMED, error=attempt.error, lease_until=retry_at)
+
+    def _gives_up_at(self, run: Run, now: datetime) -> datetime:
+        window = self._catch_up_window
+        if run.catch_up_window_seconds is not None:
+            window = timedelta(seconds=run.catch_up_window_seconds)
+        return (run.scheduled_for or run.created_at or now) + window
+
+    async def drain(self, grace: timedelta) -> tuple[list[Run], list[Run]]:
+        """Wait for the local pools; return the runs still executing and those never started."""
+        answers = await asyncio.gather(
+            *(enqueuer.drain(grace) for enqueuer in self._enqueuers.values()),
+            return_exceptions=True,
+        )
+        executing = [run for runs in answers if not isinstance(runs, BaseException) for run in runs]
+        return executing, _without(self.in_hand(), executing)
+
+    async def aclose(self) -> None:
+        for enqueuer in self._enqueuers.values():
+            await enqueuer.aclose()
+
+
+def _pause_after(attempts: int) -> timedelta:
+    """Return how long to wait before the next attempt: none, then 30 s doubling to 300 s.
+
+    Each pause is shortened by up to a fifth, so that the runs of a broken queue spread out.
+    """
+    if attempts <= 1:
+        return timedelta(0)
+    pause = min(_FIRST_RETRY * float(2 ** min(attempts - 2, 8)), _LAST_RETRY)
+    return pause * random.uniform(0.8, 1)  # noqa: S311
+
+
+def _without(runs: Collection[Run], others: Collection[Run]) -> list[Run]:
+    others_ids = {run.run_id for run in others}
+    return [run for run in runs if run.run_id not in others_ids]

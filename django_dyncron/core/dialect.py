@@ -1,0 +1,211 @@
+"""The grammar of one field: what it means, or why it is refused and what to write instead.
+
+croniter expands the plain items, and sees only spellings on which its releases agree. The rest is
+settled here, because croniter folds ``1-31`` into ``*``, lets ``22-4`` wrap around, reads ``59/15``
+as 59 and has no ``LW``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from croniter import croniter
+
+from .exceptions import InvalidCronExpression
+from .fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, LAST, Field, FieldKind, SpecialDay
+from .hashing import hashed_value
+
+_PLAIN = re.compile(r"(?P<low>\*|\w+)(?:-(?P<high>\w+))?(?:/(?P<step>\w+))?", re.ASCII)
+_HASHED = re.compile(r"H(?:\((?P<low>\w+)-(?P<high>\w+)\))?(?:/(?P<step>\w+))?", re.ASCII)
+_NEAREST = re.compile(r"(\w+)W", re.ASCII)
+_NTH = re.compile(r"(.*)#(.*)", re.ASCII)
+_LAST = re.compile(r"L(\w+)|(\w+)L", re.ASCII)
+
+
+def read_field(kind: FieldKind, text: str, hash_id: str | None) -> Field:
+    """Read one field, as typed.
+
+    ``H`` is resolved with ``hash_id``. Raises :class:`InvalidCronExpression`, naming the field.
+    """
+    items = [
+        _resolve_hash(kind, item, hash_id) if item[:1] in ("H", "h") else item
+        for item in text.split(",")
+    ]
+    return _read_plain_field(kind, ",".join(items))
+
+
+@lru_cache(maxsize=4096)
+def _read_plain_field(kind: FieldKind, text: str) -> Field:
+    if text == "?" and kind in (DAY_OF_MONTH, DAY_OF_WEEK):
+        text = "*"
+    plain: list[str] = []
+    spelt: list[str] = []
+    special: list[SpecialDay] = []
+    step = 1
+    for item in text.split(","):
+        day = _special_day(kind, item)
+        if day is None:
+            canonical, step = _plain_item(kind, item)
+            plain.append(canonical)
+        else:
+            canonical = _spell(day)
+            special.append(day)
+        spelt.append(canonical)
+    only_step = step if len(spelt) == 1 else 1
+    return Field(kind, ",".join(spelt), _expand(kind, plain), tuple(special), only_step)
+
+
+def _expand(kind: FieldKind, items: list[str]) -> int:
+    if not items:
+        return 0
+    probe = ["*"] * len(FIELD_KINDS)
+    probe[kind.position] = ",".join(items)
+    values = croniter.expand(" ".join(probe))[0][kind.position]
+    if "*" in values:
+        values = list(range(kind.low, kind.high + 1))
+    return sum(1 << int(value) for value in set(values))
+
+
+def _plain_item(kind: FieldKind, item: str) -> tuple[str, int]:
+    """Spell an item canonically; its step as well, if it runs to the end of the field."""
+    match = _PLAIN.fullmatch(item)
+    if match is None:
+        raise _unreadable(kind, item)
+    step = _step(kind, item, match["step"])
+    if match["low"] == "*":
+        if match["high"] is not None:
+            raise kind.refuse(item, "'*' has no end, use '*' alone or a range such as 1-5")
+        return ("*" if step == 1 else f"*/{step}"), step
+    low = _value(kind, item, match["low"])
+    if match["high"] is not None:
+        high = _range_end(kind, item, match["low"], match["high"])
+        spans_field = low == kind.low and high >= kind.high
+        return f"{low}-{high}" + (f"/{step}" if step > 1 else ""), step if spans_field else 1
+    if match["step"] is None:
+        return str(kind.low if low == kind.alias else low), 1
+    _check_open_step(kind, item, low, step)
+    return f"{low}-{kind.high}" + (f"/{step}" if step > 1 else ""), step
+
+
+def _check_open_step(kind: FieldKind, item: str, low: int, step: int) -> None:
+    if kind is DAY_OF_WEEK:
+        start = low % kind.size
+        fix = f"{start}-{kind.high}/{step}" if start < kind.high else str(start)
+        raise kind.refuse(item, f"a start and a step do not go with days of the week, use {fix}")
+    if low == kind.high:
+        raise kind.refuse(item, f"a step from the last value leads nowhere, use {low} or */{step}")
+
+
+def _step(kind: FieldKind, item: str, text: str | None) -> int:
+    if text is None:
+        return 1
+    if not text.isdigit():
+        raise kind.refuse(item, f"'{text}' is not a step, use a number such as 5")
+    if int(text) == 0:
+        raise kind.refuse(item, "a step of 0 never moves on, use 1 or more")
+    return int(text)
+
+
+def _value(kind: FieldKind, item: str, text: str) -> int:
+    if text.isdigit():
+        number = int(text)
+        if kind.low <= number <= kind.high or number == kind.alias:
+            return number
+        raise kind.refuse(item, f"use {kind.bounds}")
+    name = text.upper()
+    if name in kind.names:
+        return kind.names[name]
+    if name.isalpha() and name[:3] in kind.names:
+        raise kind.refuse(item, f"use {name[:3]}")
+    if name == "R":
+        raise kind.refuse(item, "a random value would differ on every replica, use H")
+    raise _unreadable(kind, item)
+
+
+def _range_end(kind: FieldKind, item: str, first: str, last: str) -> int:
+    low, high = _value(kind, item, first), _value(kind, item, last)
+    if low == high:
+        raise kind.refuse(item, f"the range holds one value, use {first.upper()}")
+    if low > high:
+        wrapped = [*range(low, kind.high + 1), *range(kind.low, high + 1)]
+        step = _step(kind, item, item.partition("/")[2] or None)
+        fix = _runs(kind, wrapped[::step], as_names=not first.isdigit())
+        raise kind.refuse(item, f"ranges do not wrap around, use {fix}")
+    return high
+
+
+def _runs(kind: FieldKind, values: list[int], *, as_names: bool) -> str:
+    """Spell a list of values with ranges for three or more in a row."""
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    spell = {number: name for name, number in kind.names.items()} if as_names else {}
+    return ",".join(
+        ("-" if len(run) > 2 else ",").join(
+            str(spell.get(value, value)) for value in (run if len(run) < 3 else (run[0], run[-1]))
+        )
+        for run in runs
+    )
+
+
+def _special_day(kind: FieldKind, item: str) -> SpecialDay | None:
+    if kind is DAY_OF_MONTH:
+        return _special_day_of_month(item)
+    if kind is DAY_OF_WEEK:
+        return _special_day_of_week(item)
+    return None
+
+
+def _special_day_of_month(item: str) -> SpecialDay | None:
+    text = item.upper()
+    if text in ("L", "LW"):
+        return SpecialDay(LAST, workday=text == "LW")
+    if match := _NEAREST.fullmatch(text):
+        return SpecialDay(_value(DAY_OF_MONTH, item, match[1]), workday=True)
+    return None
+
+
+def _special_day_of_week(item: str) -> SpecialDay | None:
+    kind, text = DAY_OF_WEEK, item.upper()
+    if text == "L":
+        raise kind.refuse(item, "say the last what, such as L5 for the last Friday")
+    if match := _NTH.fullmatch(text):
+        if match[2] not in ("1", "2", "3", "4", "5"):
+            raise kind.refuse(item, "after '#' use 1 to 5, or L5 for the last Friday")
+        return SpecialDay(int(match[2]), _value(kind, item, match[1]) % kind.size)
+    if match := _LAST.fullmatch(text):
+        return SpecialDay(LAST, _value(kind, item, match[1] or match[2]) % kind.size)
+    return None
+
+
+def _spell(day: SpecialDay) -> str:
+    if day.weekday is not None:
+        return f"L{day.weekday}" if day.nth == LAST else f"{day.weekday}#{day.nth}"
+    return ("L" if day.nth == LAST else str(day.nth)) + ("W" if day.workday else "")
+
+
+def _resolve_hash(kind: FieldKind, item: str, hash_id: str | None) -> str:
+    match = _HASHED.fullmatch(item.upper())
+    if match is None:
+        raise kind.refuse(item, "use H, H/15, H(0-29) or H(0-29)/10, with values of this field")
+    low, high = kind.low, kind.hash_high
+    if match["low"] is not None:
+        low = _value(kind, item, match["low"])
+        high = _range_end(kind, item, match["low"], match["high"])
+    step = _step(kind, item, match["step"])
+    if hash_id is None:
+        raise kind.refuse(item, "H picks a value by the job id, which is not known here")
+    if match["step"] is None:
+        return str(hashed_value(hash_id, kind.name, low, high))
+    start = hashed_value(hash_id, kind.name, low, min(low + step - 1, high))
+    return str(start) if start + step > high else f"{start}-{high}/{step}"
+
+
+def _unreadable(kind: FieldKind, item: str) -> InvalidCronExpression:
+    if not item:
+        return kind.refuse(item, "a value is missing, remove the comma or fill it in")
+    return kind.refuse(item, f"not understood, use {kind.bounds}, '*', or ranges and steps of them")

@@ -1,0 +1,161 @@
+"""A tick over a durable repository: claim → enqueue → record, batch after batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from .courier import LEASE
+from .definitions import Slot
+from .events import JobBroken, SlotsSkipped, TickResult
+from .ledger import Ledger
+from .parts import Parts
+from .planning import JobPlan, plan_job
+from .policies import RunStatus
+from .ports import ClaimedBatch, ClaimOrder, Gate, Horizon, IDurableCronJobRepository, StoredJob
+from .runs import Record
+from .upkeep import Upkeep
+
+_REFUSED_SECONDS = 1.0
+"""A job whose lock somebody held is tried again after this long."""
+_GIVEN_UP = "The scheduler stopped while the task was still running."
+_CONTENDED_SECONDS = 0.1
+"""Rows another replica is just claiming are looked at again after this long."""
+
+
+class DurableTick:
+    """Evaluates a repository that can claim: what makes every slot run once."""
+
+    def __init__(self, repository: IDurableCronJobRepository, parts: Parts) -> None:
+        self._repository = repository
+        self._parts = parts
+        self._ledger = Ledger(parts.courier, parts.observers)
+        self._upkeep = Upkeep(repository, parts, self._ledger)
+        self._refused_until: dict[int, float] = {}
+        self._is_reviewed = False
+
+    async def run(self, is_stopping: Callable[[], bool]) -> TickResult:
+        """Do all that is due, unless ``is_stopping`` says to leave after the batch in hand."""
+        began = self._parts.clock.monotonic()
+        counts: Counter[str] = Counter()
+        if not self._is_reviewed:
+            await self._repository.review(self._parts.rules.time_zone)
+            self._is_reviewed = True
+        horizon = await self._look()
+        await self._upkeep.run(horizon.now, counts)
+        if horizon.has_work:
+            await self._work_off(horizon, counts, is_stopping)
+            horizon = await self._look()
+        await self._ledger.write(self._repository)
+        return TickResult(
+            at=horizon.now,
+            next_due_at=horizon.next_due_at,
+            took=timedelta(seconds=self._parts.clock.monotonic() - began),
+            **counts,
+        )
+
+    def seconds_to_next(self, result: TickResult) -> float:
+        """Return how soon work or upkeep calls for a tick after ``result``."""
+        due_in = float("inf")
+        if result.next_due_at is not None:
+            due_in = (result.next_due_at - self._parts.time.now()).total_seconds()
+            if result.next_due_at <= result.at:
+                due_in = self._seconds_to_free()
+        return max(min(due_in, self._upkeep.seconds_to_next()), 0.0)
+
+    def _seconds_to_free(self) -> float:
+        """Return how long to leave alone what is due but was in somebody else's hands."""
+        if not self._refused_until:
+            return _CONTENDED_SECONDS
+        return min(self._refused_until.values()) - self._parts.clock.monotonic()
+
+    async def close(self, grace: timedelta) -> int:
+        """Wait for the local pools, hand back what they hold; return how many runs were lost."""
+        executing, waiting = await self._parts.courier.drain(grace)
+        now = self._parts.time.now()
+        await self._ledger.write(self._repository)
+        await self._repository.record(
+            [Record(run, RunStatus.CLAIMED, lease_until=now) for run in waiting]
+            + [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in executing]
+        )
+        await self._upkeep.last_beat()
+        return len(executing)
+
+    async def _look(self) -> Horizon:
+        judges_by = self._parts.judges_by
+        horizon = await self._repository.look_ahead(judges_by() if judges_by else None)
+        self._parts.time.set(horizon.now)
+        return horizon
+
+    async def _work_off(
+        self, horizon: Horizon, counts: Counter[str], is_stopping: Callable[[], bool]
+    ) -> None:
+        is_full = True
+        while is_full and not is_stopping():
+            claimed_at = self._parts.clock.monotonic()
+            try:
+                batch = await self._claim(horizon.needs_planning)
+                attempts = await self._parts.courier.deliver(batch.runs, claimed_at)
+                self._ledger.enter(attempts, self._parts.time.now(), counts)
+                self._upkeep.expect_run_at(self._ledger.retries_at())
+            finally:
+                if self._parts.gate is not None:
+                    await self._parts.gate.release()
+            self._note(batch, counts)
+            is_full = batch.is_full
+            await self._upkeep.run(self._parts.time.now(), counts)
+
+    async def _claim(self, plans_new: bool) -> ClaimedBatch:
+        parts = self._parts
+        now, instant = parts.time.now(), parts.clock.monotonic()
+        self._refused_until = {
+            key: until for key, until in self._refused_until.items() if until > instant
+        }
+        records = self._ledger.open_records()
+        batch = await self._repository.claim_due(
+            ClaimOrder(
+                at=now,
+                limit=parts.batch_size,
+                replica_id=parts.replica_id,
+                key_prefix=parts.key_prefix,
+                lease=LEASE,
+                plan=lambda stored: self._plan(stored, now),
+                gate=self._gate_at(now),
+                plans_new=plans_new,
+                excluded=tuple(self._refused_until),
+                records=records,
+            )
+        )
+        self._ledger.close(records)
+        self._refused_until |= dict.fromkeys(batch.refused, instant + _REFUSED_SECONDS)
+        return batch
+
+    def _plan(self, stored: StoredJob, now: datetime) -> JobPlan:
+        rules = self._parts.rules
+        return plan_job(stored.definition, stored.cursor, now, rules, stored.plan_from)
+
+    def _gate_at(self, now: datetime) -> Gate | None:
+        gate = self._parts.gate
+        if gate is None:
+            return None
+
+        async def admit(slots: Sequence[Slot]) -> set[Slot]:
+            return await gate.admit_recent(slots, now)
+
+        return admit
+
+    def _note(self, batch: ClaimedBatch, counts: Counter[str]) -> None:
+        counts["planned"] += len(batch.plans)
+        counts["claimed"] += len(batch.runs)
+        counts["refused"] += len(batch.refused)
+        for stored, plan in batch.plans:
+            job_id = stored.definition.job_id
+            if plan.error:
+                counts["broken"] += 1
+                self._parts.observers.tell(JobBroken(job_id, plan.error))
+            for skip in plan.skips:
+                counts["skipped"] += skip.count
+                self._parts.observers.tell(
+                    SlotsSkipped(job_id, skip.reason, skip.first, skip.last, skip.count)
+                )

@@ -1,0 +1,129 @@
+"""What a scheduler tells its observers, after it has been committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from .definitions import Run
+
+
+@dataclass(frozen=True, slots=True)
+class TickResult:
+    """What one tick did.
+
+    ``at`` is the instant it judged by, ``next_due_at`` the next slot it knows of (both UTC).
+    ``planned`` counts jobs whose cursor was set or moved, ``claimed`` the slots this replica won,
+    ``refused`` those left to another holder of the lock, ``retried`` runs taken up again.
+    """
+
+    at: datetime
+    planned: int = 0
+    claimed: int = 0
+    enqueued: int = 0
+    failed: int = 0
+    skipped: int = 0
+    refused: int = 0
+    retried: int = 0
+    broken: int = 0
+    next_due_at: datetime | None = None
+    took: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnqueued:
+    """A queue took a run, at ``at``."""
+
+    run: Run
+    at: datetime
+    task_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed:
+    """A run was not delivered, or the task raised. ``retry_at`` is ``None`` when it is over."""
+
+    run: Run
+    error: str
+    retry_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """A run of the local pool ended well."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class RunLost:
+    """A run was executing in a process that died, or was told to stop and did not."""
+
+    run_id: str
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlotsSkipped:
+    """Slots of a job were recorded as skipped; both ends are slots, in UTC."""
+
+    job_id: str
+    reason: str
+    first: datetime
+    last: datetime
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobBroken:
+    """A job cannot be planned until somebody mends it."""
+
+    job_id: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LockFailed:
+    """The lock provider could not answer; ``decision`` is what ``ON_LOCK_ERROR`` made of it."""
+
+    error: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class TickFailed:
+    """A tick ended in an error; the loop tries again after ``retry_in``."""
+
+    error: BaseException
+    retry_in: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerStarted:
+    """The loop began."""
+
+    replica_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerStopped:
+    """The loop ended. ``unfinished`` runs of the local pool were given up."""
+
+    replica_id: str
+    unfinished: int
+
+
+Event: TypeAlias = (
+    TickResult
+    | RunEnqueued
+    | RunFailed
+    | RunFinished
+    | RunLost
+    | SlotsSkipped
+    | JobBroken
+    | LockFailed
+    | TickFailed
+    | SchedulerStarted
+    | SchedulerStopped
+)

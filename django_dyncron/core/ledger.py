@@ -1,0 +1,74 @@
+"""The ledger: records of runs, kept until the store has them, told to observers afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from .courier import Courier
+from .definitions import Run
+from .events import RunEnqueued, RunFailed
+from .observers import Observers
+from .policies import RunStatus
+from .ports import IDurableCronJobRepository
+from .runs import Attempt, Outcome, Record
+
+
+class Ledger:
+    """Holds what the queues answered until it is committed.
+
+    If the database goes away after a queue took a run, the record stays here for a later tick; the
+    run's lease is renewed meanwhile, so that nobody delivers it again.
+    """
+
+    def __init__(self, courier: Courier, observers: Observers) -> None:
+        self._courier = courier
+        self._observers = observers
+        self._open: list[Record] = []
+
+    def enter(self, attempts: Sequence[Attempt], now: datetime, counts: Counter[str]) -> None:
+        """Judge ``attempts``, made at ``now``, and keep what is to be written."""
+        for attempt in attempts:
+            counts["enqueued"] += attempt.outcome in (Outcome.ENQUEUED, Outcome.STARTED_HERE)
+            counts["failed"] += attempt.outcome not in (
+                Outcome.ENQUEUED,
+                Outcome.STARTED_HERE,
+                Outcome.UNTRIED,
+            )
+            record = self._courier.judge(attempt, now)
+            if record is not None:
+                self._open.append(record)
+
+    def open_records(self) -> tuple[Record, ...]:
+        return tuple(self._open)
+
+    def runs(self) -> list[Run]:
+        """Return the runs whose leases must not end before their record is written."""
+        return [record.run for record in self._open]
+
+    def retries_at(self) -> datetime | None:
+        """Return the instant of the earliest retry among the open records."""
+        return min(
+            (record.lease_until for record in self._open if record.lease_until), default=None
+        )
+
+    async def write(self, repository: IDurableCronJobRepository) -> None:
+        """Write all open records; they stay open if that fails."""
+        records = self.open_records()
+        if records:
+            await repository.record(records)
+            self.close(records)
+
+    def close(self, records: Sequence[Record]) -> None:
+        """Note that ``records`` are committed, and tell."""
+        self._open = [record for record in self._open if record not in records]
+        for record in records:
+            self.tell(record)
+
+    def tell(self, record: Record) -> None:
+        """Tell observers of a committed record."""
+        if record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
+            self._observers.tell(RunEnqueued(record.run, record.enqueued_at, record.task_id))
+        elif record.error:
+            self._observers.tell(RunFailed(record.run, record.error, record.lease_until))

@@ -1,0 +1,173 @@
+"""From a job and an instant to a plan: which slots to run, which to skip, where to look next.
+
+Everything here is pure: the same arguments give the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .definitions import CronJobDefinition, aware_utc
+from .exceptions import InvalidCronExpression
+from .policies import MisfirePolicy, SkipReason
+from .schedule import CronSchedule
+
+_INSTANT = timedelta(microseconds=1)
+_MINUTE = timedelta(minutes=1)
+_ROWS_PER_PASS = 100
+"""A longer stretch of skipped slots is recorded as one row with a count."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningRules:
+    """What a scheduler decides for jobs that do not decide it themselves."""
+
+    time_zone: str = "UTC"
+    tick_interval: timedelta = timedelta(seconds=30)
+    catch_up_window: timedelta = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Slots not to be run: ``count`` of them from ``first`` to ``last``, both included."""
+
+    first: datetime
+    last: datetime
+    count: int = 1
+    reason: str = SkipReason.MISFIRE
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """What to do with one job.
+
+    ``next_run_at`` is the new cursor; ``None`` with ``is_settled`` means that nothing is left to
+    run, without it that the job is paused. A plan with an ``error`` runs nothing.
+    """
+
+    runs: tuple[datetime, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    next_run_at: datetime | None = None
+    is_settled: bool = False
+    error: str = ""
+    time_zone: str = ""
+
+
+def plan_job(
+    job: CronJobDefinition,
+    cursor: datetime | None,
+    now: datetime,
+    rules: PlanningRules,
+    plan_from: datetime | None = None,
+) -> JobPlan:
+    """Plan a job whose cursor is known, or, with ``cursor=None``, one that is new or edited.
+
+    A new or edited job gets its first cursor after ``plan_from`` (default: ``now``) and runs
+    nothing yet: the past before that instant is none of its business.
+    """
+    if not job.is_active:
+        return JobPlan()
+    try:
+        schedule = schedule_for(job, rules)
+        if cursor is None:
+            return _ahead(job, schedule, min(plan_from or now, now))
+        runs, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
+        return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
+    except InvalidCronExpression as error:
+        return JobPlan(is_settled=True, error=str(error))
+    except Exception as error:
+        # Whatever one row holds, the others must go on.
+        return JobPlan(is_settled=True, error=f"{type(error).__name__}: {error}")
+
+
+def schedule_for(job: CronJobDefinition, rules: PlanningRules) -> CronSchedule:
+    """Return the parsed schedule of ``job``; raise :class:`InvalidCronExpression`."""
+    return CronSchedule.parse(
+        job.cron_expression,
+        job.time_zone or rules.time_zone,
+        dst_gap=job.dst_gap,
+        dst_fold=job.dst_fold,
+        hash_id=job.job_id,
+    )
+
+
+def missed(
+    job: CronJobDefinition,
+    schedule: CronSchedule,
+    after: datetime,
+    now: datetime,
+    rules: PlanningRules,
+) -> tuple[tuple[datetime, ...], tuple[Skip, ...]]:
+    """Split the slots in ``(after, now]`` into those to run, oldest first, and those to skip."""
+    if job.starts_at is not None:
+        after = max(after, aware_utc(job.starts_at) - _INSTANT)
+    until = now if job.ends_at is None else min(now, aware_utc(job.ends_at))
+    if until <= after:
+        return (), ()
+    oldest = now - _catch_up_window(job, rules)
+    runs = _runs(job, schedule, max(after, oldest - _INSTANT), until, now, rules)
+    return runs, _skips(schedule, after, runs[0] - _INSTANT if runs else until)
+
+
+def _runs(
+    job: CronJobDefinition,
+    schedule: CronSchedule,
+    after: datetime,
+    until: datetime,
+    now: datetime,
+    rules: PlanningRules,
+) -> tuple[datetime, ...]:
+    try:
+        policy = MisfirePolicy(job.misfire_policy)
+    except ValueError:
+        choices = ", ".join(MisfirePolicy)
+        raise ValueError(
+            f"misfire_policy {job.misfire_policy!r} is unknown: use one of {choices}."
+        ) from None
+    wanted = job.max_catch_up if policy is MisfirePolicy.FIRE_ALL else 1
+    newest_first: list[datetime] = []
+    slot = schedule.latest_at(until, after=after)
+    while slot is not None and len(newest_first) < wanted:
+        newest_first.append(slot)
+        slot = schedule.latest_at(slot - _INSTANT, after=after)
+    if policy is MisfirePolicy.SKIP and newest_first:
+        on_time = max(_MINUTE, 2 * rules.tick_interval)
+        if now - newest_first[0] > on_time:
+            return ()
+    return tuple(reversed(newest_first))
+
+
+def _skips(schedule: CronSchedule, after: datetime, until: datetime) -> tuple[Skip, ...]:
+    count = schedule.count_between(after, until) if until > after else 0
+    if count > _ROWS_PER_PASS:
+        last = schedule.latest_at(until)
+        assert last is not None, "slots were counted up to here"
+        return (Skip(schedule.next_after(after), last, count),)
+    return tuple(Skip(slot, slot) for slot in schedule.between(after, until)) if count else ()
+
+
+def _ahead(
+    job: CronJobDefinition,
+    schedule: CronSchedule,
+    after: datetime,
+    runs: tuple[datetime, ...] = (),
+    skips: tuple[Skip, ...] = (),
+) -> JobPlan:
+    if job.starts_at is not None:
+        after = max(after, aware_utc(job.starts_at) - _INSTANT)
+    upcoming = schedule.next_after(after)
+    has_ended = job.ends_at is not None and upcoming > aware_utc(job.ends_at)
+    return JobPlan(
+        runs=runs,
+        skips=skips,
+        next_run_at=None if has_ended else upcoming,
+        is_settled=has_ended,
+        time_zone=schedule.time_zone,
+    )
+
+
+def _catch_up_window(job: CronJobDefinition, rules: PlanningRules) -> timedelta:
+    if job.catch_up_window_seconds is None:
+        return rules.catch_up_window
+    return timedelta(seconds=job.catch_up_window_seconds)
