@@ -1,0 +1,17 @@
+"""The Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class DyncronConfig(AppConfig):
+    """Registers the system checks and finds the tasks of the other apps."""
+
+    name = "django_dyncron"
+    verbose_name = _("Cron jobs")
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from . import checks  # noqa: F401

@@ -1,0 +1,59 @@
+"""Looking ahead: what is due and what time the database has, in one statement."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.db import connections
+from django.db.models import Q
+from django.utils.dateparse import parse_datetime
+
+from ..core.ports import Horizon
+from ..models import NEEDS_PLANNING, CronJob
+
+_NOW = {
+    # The start of the statement, not of a transaction that may be old; and, unlike
+    # clock_timestamp(), stable, so that comparisons with it can use an index.
+    "postgresql": "STATEMENT_TIMESTAMP()",
+    "sqlite": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+    "mysql": "UTC_TIMESTAMP(6)",
+}
+
+
+def look_ahead(using: str, at: datetime | None) -> Horizon:
+    """Return what waits at ``at`` or, if ``None``, at the database's present."""
+    connection = connections[using]
+    table = connection.ops.quote_name(CronJob._meta.db_table)
+    due_at = connection.ops.quote_name("due_at")
+    now = _NOW.get(connection.vendor, "CURRENT_TIMESTAMP")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {now}, (SELECT {due_at} FROM {table} WHERE {due_at} IS NOT NULL"
+            f" ORDER BY {due_at} LIMIT 1)",
+            (),
+        )
+        row = cursor.fetchone()
+    now_at, earliest = at or _moment(row[0]), _moment(row[1]) if row[1] else None
+    if earliest is not None and earliest <= NEEDS_PLANNING:
+        return Horizon(now_at, now_at, needs_planning=True)
+    return Horizon(now_at, earliest)
+
+
+def review(using: str, time_zone: str) -> int:
+    """Mark the jobs to be planned anew because the world around them changed; return how many."""
+    other_zone = Q(time_zone="") & ~Q(planned_in_zone__in=["", time_zone])
+    broken = Q(is_settled=True, planned_in_zone="")
+    marked: int = (
+        CronJob.objects.using(using)
+        .filter(is_active=True, planned_cron_expression__isnull=False)
+        .filter(other_zone | broken)
+        .update(planned_cron_expression=None)
+    )
+    return marked
+
+
+def _moment(value: datetime | str) -> datetime:
+    moment = parse_datetime(value) if isinstance(value, str) else value
+    if moment is None:
+        raise ValueError(f"{value!r} is not a moment")
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,89 @@
+"""Claiming and recording through the plain ORM, one row at a time: any database Django speaks.
+
+The rows were locked when they were read; the comparison and the unique run row hold even where a
+database has no row locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce, Greatest
+
+from ..models import CronJob, CronRun
+from .dialects import Dialect, Row
+
+_COPIED = ("job_id", "task_name", "payload", "queue", "enqueuer", "options", "delivery")
+_PLANNED = ("cron_expression", "time_zone", "dst_gap", "dst_fold", "starts_at", "ends_at")
+_WAS_BROKEN = Q(is_settled=True, planned_in_zone="")
+
+
+class PortableDialect(Dialect):
+    """Compare-and-swap by ``UPDATE … WHERE``, judged by the number of rows it changed."""
+
+    def claim(self, cursors: Sequence[Row], runs: Sequence[Row]) -> set[UUID]:
+        moved = {row["id"] for row in cursors if self._swap(row)}
+        jobs = {job["id"]: job for job in self._jobs().filter(pk__in=moved).values("id", *_COPIED)}
+        return {row["id"] for row in runs if row["job"] in moved and self._add(row, jobs)}
+
+    def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
+        for run in runs:
+            values = {name: value for name, value in run.items() if name != "id"}
+            self._runs().filter(pk=run["id"], status__in=("claimed", "running")).update(**values)
+        for job in sorted(jobs, key=lambda job: str(job["job_id"])):
+            self._jobs().filter(job_id=job["job_id"]).update(**_changes(job))
+
+    def _swap(self, row: Row) -> bool:
+        seen = Q(pk=row["id"])
+        for name, value in row.items():
+            if name.startswith("seen_"):
+                column = name.removeprefix("seen_")
+                seen &= Q(**{f"{column}__isnull": True}) if value is None else Q(**{column: value})
+        # The error first: it asks what the row was, and MySQL assigns from left to right.
+        changed = (
+            self._jobs()
+            .filter(seen)
+            .update(
+                last_error=row["error"]
+                or Case(When(_WAS_BROKEN, then=Value("")), default=F("last_error")),
+                next_run_at=row["next_run_at"],
+                is_settled=row["is_settled"],
+                planned_in_zone=row["planned_in_zone"],
+                plan_from=None,
+                **{f"planned_{name}": F(name) for name in _PLANNED},
+            )
+        )
+        return bool(changed)
+
+    def _add(self, row: Row, jobs: dict[Any, Any]) -> bool:
+        values = {name: value for name, value in row.items() if name != "job"}
+        copied = {name: jobs[row["job"]][name] for name in _COPIED}
+        try:
+            with transaction.atomic(using=self.connection.alias):
+                self._runs().create(**values, **copied)
+        except IntegrityError:
+            return False
+        return True
+
+    def _jobs(self) -> Any:
+        return CronJob.objects.using(self.connection.alias)
+
+    def _runs(self) -> Any:
+        return CronRun.objects.using(self.connection.alias)
+
+
+def _changes(job: Row) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    enqueued_at: datetime | None = job["enqueued_at"]
+    if enqueued_at is not None:
+        changes["last_run_at"] = Coalesce(
+            Greatest(F("last_run_at"), Value(enqueued_at)), Value(enqueued_at)
+        )
+    if job["error"] is not None:
+        changes["last_error"] = job["error"]
+    return changes or {"last_run_at": F("last_run_at")}

@@ -1,0 +1,56 @@
+"""The replicas' signs of life, and the leases that come with them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
+
+from django.db import connections
+
+from ..core.policies import RunStatus
+from ..core.ports import Heartbeat
+from ..models import CronRun, Replica
+
+_FORGOTTEN_AFTER = timedelta(days=1)
+
+
+def beat(using: str, heartbeat: Heartbeat) -> None:
+    """Note that a replica lives, or stops, and extend the leases it keeps."""
+    row = Replica(
+        replica_id=heartbeat.replica_id,
+        started_at=heartbeat.at,
+        seen_at=heartbeat.at,
+        stopped_at=heartbeat.at if heartbeat.is_last else None,
+        tick_interval_seconds=heartbeat.tick_interval.total_seconds(),
+        version=_version("django-dyncron"),
+        tzdata_version=_version("tzdata"),
+    )
+    names_target = connections[using].features.supports_update_conflicts_with_target
+    replicas = Replica.objects.using(using)
+    replicas.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["replica_id"] if names_target else None,
+        update_fields=[
+            "seen_at",
+            "stopped_at",
+            "tick_interval_seconds",
+            "version",
+            "tzdata_version",
+        ],
+    )
+    if heartbeat.keep:
+        CronRun.objects.using(using).filter(
+            pk__in=heartbeat.keep,
+            replica=heartbeat.replica_id,
+            status__in=(RunStatus.CLAIMED, RunStatus.RUNNING),
+        ).update(lease_until=heartbeat.at + heartbeat.lease)
+    if heartbeat.is_last:
+        replicas.filter(seen_at__lt=heartbeat.at - _FORGOTTEN_AFTER).delete()
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,93 @@
+"""Sweeping: runs whose lease ended are taken over, or closed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connections, transaction
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+
+from ..core.definitions import Run
+from ..core.leases import close_expired
+from ..core.policies import MisfirePolicy, RunKind, RunStatus
+from ..core.ports import Sweep
+from ..core.runs import Record
+from ..models import CronJob, CronRun
+from . import records
+from .dialects import dialect_of
+
+
+def sweep(using: str, at: datetime, replica_id: str, lease: timedelta, limit: int) -> Sweep:
+    """Take over or close up to ``limit`` runs; a single plain read if no lease has ended."""
+    leased = CronRun.objects.using(using).filter(lease_until__isnull=False).order_by("lease_until")
+    next_at = leased.values_list("lease_until", flat=True).first()
+    if next_at is None or next_at > at:
+        return Sweep(next_at=next_at)
+    dialect = dialect_of(connections[using])
+    with transaction.atomic(using=using, durable=True):
+        dialect.begin()
+        expired = list(_expired(leased.filter(lease_until__lte=at))[:limit])
+        verdicts = [(row, _verdict(row, at)) for row in expired]
+        closed = [verdict for _, verdict in verdicts if verdict is not None]
+        taken = [row for row, verdict in verdicts if verdict is None]
+        records.write(dialect, closed)
+        CronRun.objects.using(using).filter(pk__in=[row.pk for row in taken]).update(
+            replica=replica_id, lease_until=at + lease, attempts=F("attempts") + 1
+        )
+    return Sweep(
+        runs=[_run(row, attempts=row.attempts + 1, lease_until=at + lease) for row in taken],
+        closed=closed,
+        next_at=at if len(expired) == limit else None,
+    )
+
+
+def _expired(leased: QuerySet[CronRun]) -> QuerySet[CronRun]:
+    """Lock the runs, and look up what decides their fate."""
+    features = connections[leased.db].features
+    if features.has_select_for_update:
+        leased = leased.select_for_update(skip_locked=features.has_select_for_update_skip_locked)
+    job = CronJob.objects.using(leased.db).filter(job_id=OuterRef("job_id"))
+    newer = (
+        CronRun.objects.using(leased.db)
+        .filter(job_id=OuterRef("job_id"), scheduled_for__gt=OuterRef("scheduled_for"))
+        .exclude(status=RunStatus.SKIPPED)
+    )
+    return leased.annotate(
+        job_policy=Subquery(job.values("misfire_policy")[:1]),
+        job_window=Subquery(job.values("catch_up_window_seconds")[:1]),
+        has_newer=Exists(newer),
+    )
+
+
+def _verdict(row: Any, at: datetime) -> Record | None:
+    return close_expired(
+        _run(row),
+        row.status,
+        at,
+        job_exists=row.job_policy is not None,
+        is_superseded=row.has_newer and row.job_policy == MisfirePolicy.FIRE_ONCE,
+    )
+
+
+def _run(row: Any, **changes: Any) -> Run:
+    values = {
+        "attempts": row.attempts,
+        "lease_until": row.lease_until,
+        "kind": row.kind or RunKind.SCHEDULED,
+        **changes,
+    }
+    return Run(
+        run_id=row.pk,
+        job_id=row.job_id,
+        task_name=row.task_name,
+        payload=row.payload,
+        queue=row.queue,
+        scheduled_for=row.scheduled_for,
+        enqueuer=row.enqueuer,
+        options=row.options,
+        delivery=row.delivery,
+        created_at=row.created_at,
+        catch_up_window_seconds=row.job_window,
+        **values,
+    )
