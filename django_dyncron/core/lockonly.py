@@ -42,6 +42,7 @@ class LockOnlyTick:
         now = self._parts.clock.now()
         counts: Counter[str] = Counter()
         jobs = await self._repository.get_active_jobs()
+        self._forget_old_debts(now)
         self._next_due_at = None
         due = [pair for job in jobs for pair in self._plan(job, now, counts)]
         self._previous = now
@@ -51,7 +52,6 @@ class LockOnlyTick:
                 self._owe(slot for _, slot in chunk)
             else:
                 await self._deliver(chunk, now, counts)
-        self._forget_old_debts(now)
         return TickResult(
             at=now,
             next_due_at=self._next_due_at,
