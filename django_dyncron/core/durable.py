@@ -127,7 +127,7 @@ class DurableTick:
                 records=records,
             )
         )
-        self._ledger.close(records)
+        self._ledger.close(len(records))
         self._refused_until |= dict.fromkeys(batch.refused, instant + _REFUSED_SECONDS)
         return batch
 

@@ -58,11 +58,11 @@ class Ledger:
         records = self.open_records()
         if records:
             await repository.record(records)
-            self.close(records)
+            self.close(len(records))
 
-    def close(self, records: Sequence[Record]) -> None:
-        """Note that ``records`` are committed, and tell."""
-        self._open = [record for record in self._open if record not in records]
+    def close(self, count: int) -> None:
+        """Note that the ``count`` oldest open records are committed, and tell."""
+        records, self._open = self._open[:count], self._open[count:]
         for record in records:
             self.tell(record)
 
