@@ -1,0 +1,212 @@
+"""The queue that is this process: tasks run in a pool of threads beside the scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextvars import Context
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from django.db import close_old_connections, connections
+
+from ..calling import call_task
+from ..context import CurrentRun
+from ..core.definitions import Run
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused
+from ..core.policies import RunKind
+from ..core.ports import IRunJournal, ITaskEnqueuer, one_line
+from ..core.runs import Attempt, Outcome
+from ..registry import bind_payload, resolve_task
+from ._threads import DaemonThreads
+
+T = TypeVar("T")
+
+_START_PAUSES = (0.5, 1.0, 2.0)
+"""Seconds between tries to mark a run as running: done with well before its lease ends."""
+_FINISH_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)
+"""Seconds between tries to write how a run ended: longer, since it can only be told once."""
+_LAST_WORDS_SECONDS = 5.0
+"""How long a run that ended within the grace may take to have that written."""
+_LONGEST_ERROR = 2000
+
+_logger = logging.getLogger("django_dyncron")
+
+
+@dataclass(eq=False, slots=True)
+class _Call:
+    """A task this process has accepted; without a ``journal`` nobody asks how it ends."""
+
+    run: Run
+    function: Callable[..., Any]
+    journal: IRunJournal | None
+    coordinator: asyncio.Task[None] | None = None
+    is_over: bool = False
+
+
+class LocalTaskEnqueuer(ITaskEnqueuer):
+    """Runs tasks in this process, at most ``max_workers`` at a time, the others waiting in line.
+
+    Each task has a thread of the pool to itself, never the scheduler's; async tasks are run to
+    their end there. A run is marked as running before its task is called, so it starts at most
+    once. The queue's name means nothing here. All methods belong to one event loop.
+
+    A task that outlasts the grace of :meth:`drain` cannot be stopped: threads have no such thing.
+    It is given up, and ends with the process, which it does not keep from exiting.
+    """
+
+    def __init__(self, max_workers: int = 4) -> None:
+        if type(max_workers) is not int or max_workers < 1:
+            raise ValueError(f"max_workers must be a whole number above 0, not {max_workers!r}.")
+        self._max_workers = max_workers
+        self._threads = DaemonThreads(max_workers, "dyncron-local", connections.close_all)
+        self._journal: IRunJournal | None = None
+        self._calls: dict[UUID, _Call] = {}
+        self._waiting: deque[_Call] = deque()
+        self._is_draining = False
+
+    def bind(self, journal: IRunJournal) -> None:
+        self._journal = journal
+
+    def check_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
+        bind_payload(resolve_task(task_name), payload)
+
+    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> str:
+        """Run a task that belongs to no cron job; return an id. Its failure is only logged."""
+        run = Run(uuid4(), "", task_name, payload, queue, None, kind=RunKind.MANUAL)
+        self._accept(run, None)
+        return str(run.run_id)
+
+    async def enqueue_run(self, run: Run) -> str:
+        self._accept(run, self._journal)
+        return str(run.run_id)
+
+    async def enqueue_runs(
+        self, runs: Sequence[Run], may_send: Callable[[], bool]
+    ) -> list[Attempt]:
+        return [self._attempt(run, may_send) for run in runs]
+
+    def in_hand(self) -> Collection[Run]:
+        return [call.run for call in self._calls.values() if call.run.job_id]
+
+    async def drain(self, grace: timedelta) -> Sequence[Run]:
+        self._is_draining = True
+        await _wait_for(self._started(), grace.total_seconds())
+        await _wait_for([call for call in self._started() if call.is_over], _LAST_WORDS_SECONDS)
+        given_up = self._started()
+        for call in given_up:
+            if call.coordinator:
+                call.coordinator.cancel()
+        return [call.run for call in given_up]
+
+    async def aclose(self) -> None:
+        # Off the event loop: a thread closes its connections before it ends.
+        await asyncio.to_thread(self._threads.close, _LAST_WORDS_SECONDS)
+
+    def _attempt(self, run: Run, may_send: Callable[[], bool]) -> Attempt:
+        if self._is_draining or not may_send():
+            return Attempt(run, Outcome.UNTRIED)
+        try:
+            self._accept(run, self._journal)
+        except EnqueueRefused as error:
+            return Attempt(run, Outcome.REFUSED, error=one_line(error))
+        return Attempt(run, Outcome.STARTED_HERE, task_id=str(run.run_id))
+
+    def _accept(self, run: Run, journal: IRunJournal | None) -> None:
+        if self._is_draining:
+            raise EnqueueNotSent("The local enqueuer is stopping.")
+        function = resolve_task(run.task_name)
+        bind_payload(function, run.payload)
+        if run.run_id in self._calls:
+            return
+        call = _Call(run, function, journal)
+        self._calls[run.run_id] = call
+        self._waiting.append(call)
+        self._start_waiting()
+
+    def _started(self) -> list[_Call]:
+        return [call for call in self._calls.values() if call.coordinator]
+
+    def _start_waiting(self) -> None:
+        free = self._max_workers - (len(self._calls) - len(self._waiting))
+        while self._waiting and free > 0 and not self._is_draining:
+            call = self._waiting.popleft()
+            call.coordinator = asyncio.create_task(self._perform(call))
+            free -= 1
+
+    async def _perform(self, call: _Call) -> None:
+        try:
+            if await _marked_as_running(call):
+                work = partial(Context().run, _error_of, call)
+                error = await asyncio.wrap_future(self._threads.submit(work))
+                call.is_over = True
+                await _finish(call, error)
+        except Exception:
+            # The journal is still away: the lease ends and another replica closes the run.
+            _log(logging.ERROR, "journal_failed", "Gave up writing about run %s of %s", call)
+        finally:
+            del self._calls[call.run.run_id]
+        # Not if this was cancelled: then the event loop is ending, or we are draining.
+        self._start_waiting()
+
+
+async def _wait_for(calls: Sequence[_Call], seconds: float) -> None:
+    coordinators = [call.coordinator for call in calls if call.coordinator]
+    if coordinators:
+        await asyncio.wait(coordinators, timeout=seconds)
+
+
+async def _marked_as_running(call: _Call) -> bool:
+    if call.journal is None:
+        return True
+    return await _persistently(partial(call.journal.start, call.run), _START_PAUSES, call)
+
+
+async def _finish(call: _Call, error: str) -> None:
+    if call.journal is not None:
+        await _persistently(partial(call.journal.finish, call.run, error), _FINISH_PAUSES, call)
+
+
+async def _persistently(
+    write: Callable[[], Awaitable[T]], pauses: Sequence[float], call: _Call
+) -> T:
+    """Await ``write`` until it succeeds; its error goes on only after the last of ``pauses``."""
+    for pause in pauses:
+        try:
+            return await write()
+        except Exception:
+            _log(logging.WARNING, "journal_retried", "Cannot write about run %s of %s", call)
+            await asyncio.sleep(pause)
+    return await write()
+
+
+def _error_of(call: _Call) -> str:
+    """Call the task in this thread; return what went wrong, in one line, or nothing."""
+    close_old_connections()
+    try:
+        call_task(
+            call.function, call.run.payload, CurrentRun.of(call.run) if call.journal else None
+        )
+    except BaseException as error:  # a task that exits must not take the thread with it
+        _log(logging.ERROR, "task_failed", "Run %s of %s failed", call)
+        return one_line(error, with_type=True)[:_LONGEST_ERROR]
+    finally:
+        close_old_connections()
+    return ""
+
+
+def _log(level: int, action: str, message: str, call: _Call) -> None:
+    run = call.run
+    _logger.log(
+        level,
+        message,
+        run.run_id,
+        run.job_id or run.task_name,
+        exc_info=True,
+        extra={"action": action, "job_id": run.job_id, "run_id": str(run.run_id)},
+    )

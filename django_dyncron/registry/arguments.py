@@ -1,0 +1,35 @@
+"""Whether a payload fits the task it is meant for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..core.exceptions import EnqueueRefused
+
+
+def bind_payload(function: Callable[..., Any], payload: Any, *, skip: int = 0) -> None:
+    """Raise :class:`EnqueueRefused` unless ``payload`` fits the function as keyword arguments.
+
+    ``skip`` counts the leading positional arguments that the worker supplies itself.
+    """
+    if not isinstance(payload, dict) or not all(isinstance(key, str) for key in payload):
+        raise EnqueueRefused(
+            'The payload must be an object of keyword arguments such as {"user_id": 7}.',
+            field="payload",
+        )
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*(None,) * skip, **payload)
+    except TypeError as error:
+        raise EnqueueRefused(
+            f"{function.__qualname__} takes {_in_short(signature, skip)}: {error}.", field="payload"
+        ) from error
+
+
+def _in_short(signature: inspect.Signature, skip: int) -> str:
+    """Return the arguments as one would type them, without their types."""
+    kept = list(signature.parameters.values())[skip:]
+    bare = [each.replace(annotation=inspect.Parameter.empty) for each in kept]
+    return str(inspect.Signature(bare))

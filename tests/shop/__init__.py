@@ -1,0 +1,1 @@
+"""An app whose tasks the tests run by name. It is not installed unless a test installs it."""
