@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .context import CurrentRun, current_run
 from .core.definitions import CronJobDefinition
 from .core.exceptions import (
     DyncronError,
@@ -23,6 +24,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "CronJobDefinition",
     "CronSchedule",
+    "CurrentRun",
     "DynamicScheduler",
     "DyncronError",
     "EnqueueError",
@@ -38,4 +40,5 @@ __all__ = [
     "UnknownTimeZone",
     "background_task",
     "cron_job",
+    "current_run",
 ]

@@ -15,3 +15,6 @@ class DyncronConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401
+        from .registry import discover_tasks
+
+        discover_tasks()

@@ -18,7 +18,6 @@ from .conf import (
 from .core.ports import Observer
 from .core.scheduler import DynamicScheduler
 from .logs import log_event
-from .registry import discover_tasks
 
 
 @asynccontextmanager
@@ -47,7 +46,6 @@ async def open_scheduler(
 def _assemble(
     settings: DyncronSettings, replica_id: str | None, observers: Iterable[Observer]
 ) -> DynamicScheduler:
-    discover_tasks()
     enqueuers = load_enqueuers(settings)
     return DynamicScheduler(
         load_repository(settings),
@@ -62,5 +60,6 @@ def _assemble(
         key_prefix=settings.key_prefix,
         replica_id=replica_id,
         shutdown_grace_seconds=settings.shutdown_grace_seconds,
+        run_retention_days=settings.run_retention_days,
         observers=(log_event, *observers),
     )

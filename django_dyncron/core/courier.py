@@ -7,9 +7,12 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from .attempts import failed
+from .claims import Savepoint
 from .definitions import Run
+from .exceptions import one_line
 from .policies import Delivery, RunStatus
-from .ports import Clock, IRunJournal, ITaskEnqueuer, one_line
+from .ports import Clock, IRunJournal, ITaskEnqueuer
 from .runs import Attempt, Outcome, Record
 
 LEASE = timedelta(seconds=60)
@@ -47,12 +50,9 @@ class Courier:
 
         One attempt a run, whatever the enqueuers do: raise, hang, or answer too little.
         """
-        by_enqueuer: dict[str, list[Run]] = {}
-        for run in runs:
-            by_enqueuer.setdefault(run.enqueuer or "default", []).append(run)
         ends_at = claimed_at + _SENDING.total_seconds()
         attempts: list[Attempt] = []
-        for name, group in by_enqueuer.items():
+        for name, group in _by_enqueuer(runs).items():
             attempts += await self._deliver_group(name, group, ends_at)
         return attempts
 
@@ -77,6 +77,22 @@ class Courier:
         return [
             by_id.get(run.run_id) or Attempt(run, Outcome.UNCERTAIN, error=unheard) for run in runs
         ]
+
+    def deliver_inside(
+        self, runs: Sequence[Run], using: str, savepoint: Savepoint, at: datetime
+    ) -> list[Record]:
+        """Hand runs to the queues that join the open transaction; leave the others alone.
+
+        All runs of a queue go in one savepoint. If one of them spoils it, each gets its own.
+        """
+        records: list[Record | None] = []
+        for name, group in _by_enqueuer(runs).items():
+            enqueuer = self._enqueuers.get(name)
+            if enqueuer is not None and enqueuer.transaction_alias() == using:
+                records += [
+                    self.judge(attempt, at) for attempt in _enqueue_now(enqueuer, group, savepoint)
+                ]
+        return [record for record in records if record is not None]
 
     def judge(self, attempt: Attempt, now: datetime) -> Record | None:
         """Return what to write about ``attempt``; ``None`` if a local pool will report on it."""
@@ -115,6 +131,29 @@ class Courier:
     async def aclose(self) -> None:
         for enqueuer in self._enqueuers.values():
             await enqueuer.aclose()
+
+
+def _by_enqueuer(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.enqueuer or "default", []).append(run)
+    return groups
+
+
+def _enqueue_now(
+    enqueuer: ITaskEnqueuer, runs: Sequence[Run], savepoint: Savepoint
+) -> list[Attempt]:
+    try:
+        with savepoint():
+            task_ids = enqueuer.enqueue_runs_now(runs)
+    except Exception as error:
+        if len(runs) == 1:
+            return [failed(runs[0], error)]
+        return [one for run in runs for one in _enqueue_now(enqueuer, [run], savepoint)]
+    return [
+        Attempt(run, Outcome.ENQUEUED, task_id=task_id)
+        for run, task_id in zip(runs, task_ids, strict=True)
+    ]
 
 
 def _pause_after(attempts: int) -> timedelta:

@@ -92,8 +92,8 @@ class Run:
     """A claimed run on its way to a queue: what to call, with what, and who it is.
 
     ``scheduled_for`` is the slot in UTC, or ``None`` for a manual run. ``attempts`` counts the
-    deliveries begun, this one included. No other replica may deliver it before ``lease_until``
-    (UTC, the store's clock).
+    deliveries begun, this one included; with none begun the run still waits for its time. No other
+    replica may deliver it before ``lease_until`` (UTC, the store's clock).
     """
 
     run_id: UUID
@@ -121,9 +121,14 @@ class Run:
         prefix: str,
         at: datetime,
         lease: timedelta,
+        deliver_at: datetime | None = None,
     ) -> Run:
-        """Return the run of one slot of ``job``, claimed at ``at``, as the job stands now."""
+        """Return the run of one slot of ``job``, claimed at ``at``, as the job stands now.
+
+        One that is to be delivered later than ``at`` waits, for whoever sweeps then.
+        """
         slot = Slot(job.job_id, scheduled_for)
+        waits_until = deliver_at if deliver_at is not None and deliver_at > at else None
         return cls(
             run_id=slot.run_id(prefix),
             job_id=job.job_id,
@@ -135,8 +140,9 @@ class Run:
             options=job.options,
             delivery=job.delivery,
             catch_up_window_seconds=job.catch_up_window_seconds,
+            attempts=0 if waits_until else 1,
             created_at=at,
-            lease_until=at + lease,
+            lease_until=waits_until or at + lease,
         )
 
 

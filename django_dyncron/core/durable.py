@@ -6,20 +6,24 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from .claims import ClaimedBatch, ClaimOrder, Gate, Horizon, StoredJob
 from .courier import LEASE
 from .definitions import Slot
 from .events import JobBroken, SlotsSkipped, TickResult
+from .jumps import Jump, JumpGuard
 from .ledger import Ledger
 from .parts import Parts
 from .planning import JobPlan, plan_job
 from .policies import RunStatus
-from .ports import ClaimedBatch, ClaimOrder, Gate, Horizon, IDurableCronJobRepository, StoredJob
+from .ports import IDurableCronJobRepository
 from .runs import Record
 from .upkeep import Upkeep
 
 _REFUSED_SECONDS = 1.0
 """A job whose lock somebody held is tried again after this long."""
 _GIVEN_UP = "The scheduler stopped while the task was still running."
+_CONFIRMING_SECONDS = 5.0
+"""A clock that jumped ahead is read again after this long."""
 _CONTENDED_SECONDS = 0.1
 """Rows another replica is just claiming are looked at again after this long."""
 
@@ -34,6 +38,8 @@ class DurableTick:
         self._upkeep = Upkeep(repository, parts, self._ledger)
         self._refused_until: dict[int, float] = {}
         self._is_reviewed = False
+        self._guard = JumpGuard(parts.clock)
+        self._jump = Jump.NONE
 
     async def run(self, is_stopping: Callable[[], bool]) -> TickResult:
         """Do all that is due, unless ``is_stopping`` says to leave after the batch in hand."""
@@ -43,6 +49,12 @@ class DurableTick:
             await self._repository.review(self._parts.rules.time_zone)
             self._is_reviewed = True
         horizon = await self._look()
+        self._jump = self._guard.judge(horizon.now)
+        if self._jump is Jump.UNCONFIRMED:
+            return TickResult(at=horizon.now)
+        if self._jump is Jump.BACK:
+            await self._repository.replan_after(horizon.now)
+            horizon = await self._look()
         await self._upkeep.run(horizon.now, counts)
         if horizon.has_work:
             await self._work_off(horizon, counts, is_stopping)
@@ -57,6 +69,8 @@ class DurableTick:
 
     def seconds_to_next(self, result: TickResult) -> float:
         """Return how soon work or upkeep calls for a tick after ``result``."""
+        if self._jump is Jump.UNCONFIRMED:
+            return _CONFIRMING_SECONDS
         due_in = float("inf")
         if result.next_due_at is not None:
             due_in = (result.next_due_at - self._parts.time.now()).total_seconds()
@@ -96,6 +110,8 @@ class DurableTick:
             claimed_at = self._parts.clock.monotonic()
             try:
                 batch = await self._claim(horizon.needs_planning)
+                self._ledger.note(batch.records, counts)
+                self._upkeep.expect_run_at(batch.next_delivery_at)
                 attempts = await self._parts.courier.deliver(batch.runs, claimed_at)
                 self._ledger.enter(attempts, self._parts.time.now(), counts)
                 self._upkeep.expect_run_at(self._ledger.retries_at())
@@ -122,6 +138,7 @@ class DurableTick:
                 lease=LEASE,
                 plan=lambda stored: self._plan(stored, now),
                 gate=self._gate_at(now),
+                deliver_inside=parts.courier.deliver_inside,
                 plans_new=plans_new,
                 excluded=tuple(self._refused_until),
                 records=records,
@@ -147,7 +164,7 @@ class DurableTick:
 
     def _note(self, batch: ClaimedBatch, counts: Counter[str]) -> None:
         counts["planned"] += len(batch.plans)
-        counts["claimed"] += len(batch.runs)
+        counts["claimed"] += batch.claimed
         counts["refused"] += len(batch.refused)
         for stored, plan in batch.plans:
             job_id = stored.definition.job_id

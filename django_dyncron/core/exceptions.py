@@ -58,3 +58,11 @@ class EnqueueRefused(EnqueueError):
     def __init__(self, message: str, *, field: str = "task_name") -> None:
         super().__init__(message)
         self.field = field
+
+
+def one_line(error: BaseException, *, with_type: bool = False) -> str:
+    """Return an error as one readable line, with its type where the words may not say enough."""
+    text = " ".join(str(error).split())
+    if with_type or not text:
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text

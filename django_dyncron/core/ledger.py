@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .courier import Courier
 from .definitions import Run
-from .events import RunEnqueued, RunFailed
+from .events import RunEnqueued, RunFailed, RunLost
 from .observers import Observers
 from .policies import RunStatus
 from .ports import IDurableCronJobRepository
@@ -40,6 +40,15 @@ class Ledger:
             if record is not None:
                 self._open.append(record)
 
+    def note(self, records: Sequence[Record], counts: Counter[str]) -> None:
+        """Tell of ``records`` that are committed already."""
+        for record in records:
+            counts["enqueued"] += record.status == RunStatus.ENQUEUED
+            counts["failed"] += record.status in (RunStatus.FAILED, RunStatus.UNKNOWN) or (
+                record.status == RunStatus.CLAIMED and bool(record.error)
+            )
+            self.tell(record)
+
     def open_records(self) -> tuple[Record, ...]:
         return tuple(self._open)
 
@@ -68,7 +77,9 @@ class Ledger:
 
     def tell(self, record: Record) -> None:
         """Tell observers of a committed record."""
-        if record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
+        if record.status == RunStatus.LOST:
+            self._observers.tell(RunLost(str(record.run.run_id), record.run.job_id))
+        elif record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
             self._observers.tell(RunEnqueued(record.run, record.enqueued_at, record.task_id))
         elif record.error:
             self._observers.tell(RunFailed(record.run, record.error, record.lease_until))

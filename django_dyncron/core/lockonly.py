@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from .courier import LEASE
 from .definitions import CronJobDefinition, Run, Slot
 from .events import JobBroken, RunEnqueued, RunFailed, TickResult
+from .exceptions import one_line
 from .parts import Parts
 from .planning import missed, schedule_for
-from .ports import ICronJobRepository, one_line
+from .ports import ICronJobRepository
 from .runs import Attempt, Outcome
 
 _INSTANT = timedelta(microseconds=1)

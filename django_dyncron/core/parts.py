@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .clock import StoreTime
 from .courier import Courier
@@ -18,7 +18,8 @@ from .ports import Clock
 class Parts:
     """What every kind of tick works with.
 
-    ``judges_by`` gives the instant to judge by; ``None`` means the store's own clock.
+    ``judges_by`` gives the instant to judge by; ``None`` means the store's own clock. Runs older
+    than ``retention`` are deleted; ``None`` keeps them.
     """
 
     courier: Courier
@@ -30,4 +31,5 @@ class Parts:
     key_prefix: str
     replica_id: str
     batch_size: int
+    retention: timedelta | None
     observers: Observers

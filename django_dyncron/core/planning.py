@@ -5,8 +5,9 @@ Everything here is pure: the same arguments give the same plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import blake2b
 
 from .definitions import CronJobDefinition, aware_utc
 from .exceptions import InvalidCronExpression
@@ -39,6 +40,14 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A slot to run, and the instant before which it is not to be delivered (both UTC)."""
+
+    scheduled_for: datetime
+    deliver_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class JobPlan:
     """What to do with one job.
 
@@ -46,7 +55,7 @@ class JobPlan:
     run, without it that the job is paused. A plan with an ``error`` runs nothing.
     """
 
-    runs: tuple[datetime, ...] = ()
+    runs: tuple[PlannedRun, ...] = ()
     skips: tuple[Skip, ...] = ()
     next_run_at: datetime | None = None
     is_settled: bool = False
@@ -72,7 +81,8 @@ def plan_job(
         schedule = schedule_for(job, rules)
         if cursor is None:
             return _ahead(job, schedule, min(plan_from or now, now))
-        runs, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
+        slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
+        runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots)
         return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
     except InvalidCronExpression as error:
         return JobPlan(is_settled=True, error=str(error))
@@ -147,11 +157,36 @@ def _skips(schedule: CronSchedule, after: datetime, until: datetime) -> tuple[Sk
     return tuple(Skip(slot, slot) for slot in schedule.between(after, until)) if count else ()
 
 
+def jitter(job: CronJobDefinition, schedule: CronSchedule, slot: datetime) -> timedelta:
+    """Return how long the delivery of ``slot`` waits: up to ``jitter_seconds``, in whole seconds.
+
+    The same in every replica, and never so long that the next slot would come first.
+    """
+    if not job.jitter_seconds:
+        return timedelta(0)
+    gap = int((schedule.next_after(slot) - slot).total_seconds())
+    most = min(job.jitter_seconds, gap - 1)
+    digest = blake2b(f"{job.job_id}:{int(slot.timestamp())}".encode(), digest_size=8).digest()
+    return timedelta(seconds=int.from_bytes(digest) % (most + 1))
+
+
+def without_overlap(plan: JobPlan, *, is_running: bool) -> JobPlan:
+    """Return ``plan`` for a job that must not overlap itself.
+
+    If a run is unfinished nothing is run, otherwise the oldest planned run only; the rest is
+    recorded as skipped.
+    """
+    kept = plan.runs[: 0 if is_running else 1]
+    skipped = plan.runs[len(kept) :]
+    skips = (Skip(run.scheduled_for, run.scheduled_for, 1, SkipReason.OVERLAP) for run in skipped)
+    return replace(plan, runs=kept, skips=(*plan.skips, *skips))
+
+
 def _ahead(
     job: CronJobDefinition,
     schedule: CronSchedule,
     after: datetime,
-    runs: tuple[datetime, ...] = (),
+    runs: tuple[PlannedRun, ...] = (),
     skips: tuple[Skip, ...] = (),
 ) -> JobPlan:
     if job.starts_at is not None:

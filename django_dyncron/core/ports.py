@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
-from uuid import UUID
 
-from .definitions import CronJobDefinition, Run, Slot
+from .attempts import attempt
+from .claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
+from .definitions import CronJobDefinition, Run
 from .events import Event
-from .exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused
-from .planning import JobPlan
+from .exceptions import EnqueueNotSent
 from .runs import Attempt, Outcome, Record
 
 
@@ -133,9 +132,25 @@ class ITaskEnqueuer(ABC):
         is about to end and the rest is left untried.
         """
         return [
-            await attempt(self, run) if may_send() else Attempt(run, Outcome.UNTRIED)
+            await attempt(self.enqueue_run, run) if may_send() else Attempt(run, Outcome.UNTRIED)
             for run in runs
         ]
+
+    def transaction_alias(self) -> str | None:
+        """Return the database alias whose open transaction an enqueue joins, if there is one.
+
+        A queue in the database of the cron jobs is told of a run in the transaction that claims
+        it, so that both happen or neither.
+        """
+        return None
+
+    def enqueue_runs_now(self, runs: Sequence[Run]) -> list[str]:
+        """Add ``runs`` to a queue that joins the open transaction; return the queue's ids.
+
+        Called in the database thread, only if :meth:`transaction_alias` names its database. Raises
+        as :meth:`enqueue_task` does; the savepoint around the call is then rolled back.
+        """
+        raise EnqueueNotSent(f"{type(self).__name__} joins no transaction.")
 
     def bind(self, journal: IRunJournal) -> None:
         """Receive the journal before the first run; only a pool in this process needs it."""
@@ -150,29 +165,6 @@ class ITaskEnqueuer(ABC):
 
     async def aclose(self) -> None:
         """Close what this enqueuer opened. Called once, after :meth:`drain`."""
-
-
-async def attempt(enqueuer: ITaskEnqueuer, run: Run) -> Attempt:
-    """Hand one run over and translate what happened into an :class:`Attempt`."""
-    try:
-        answer = await enqueuer.enqueue_run(run)
-    except EnqueueRefused as error:
-        return Attempt(run, Outcome.REFUSED, error=one_line(error))
-    except EnqueueNotSent as error:
-        return Attempt(run, Outcome.NOT_SENT, error=one_line(error))
-    except EnqueueError as error:
-        return Attempt(run, Outcome.UNCERTAIN, error=one_line(error))
-    except Exception as error:
-        return Attempt(run, Outcome.UNCERTAIN, error=one_line(error, with_type=True))
-    return Attempt(run, Outcome.ENQUEUED, task_id=answer if isinstance(answer, str) else "")
-
-
-def one_line(error: BaseException, *, with_type: bool = False) -> str:
-    """Return an error as one readable line, with its type where the words may not say enough."""
-    text = " ".join(str(error).split())
-    if with_type or not text:
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return text
 
 
 class Clock(Protocol):
@@ -192,96 +184,6 @@ class Observer(Protocol):
     """Hears of each event after it is committed. Must not block; what it raises is logged."""
 
     def __call__(self, event: Event) -> None: ...
-
-
-# --- durable repositories ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Horizon:
-    """What lies ahead: the store's own time, what waits, and when the next slot is due.
-
-    ``needs_planning`` says that rows are new or edited; there may be due ones besides.
-    """
-
-    now: datetime
-    next_due_at: datetime | None
-    needs_planning: bool = False
-
-    @property
-    def has_work(self) -> bool:
-        return self.needs_planning or (
-            self.next_due_at is not None and self.next_due_at <= self.now
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class StoredJob:
-    """A job as its row was read for planning, under the row's lock where the store has locks.
-
-    ``cursor`` is the next slot, or ``None`` when the row must be planned; ``plan_from`` is then the
-    instant after which to look, or ``None`` for the present.
-    """
-
-    key: int
-    definition: CronJobDefinition
-    cursor: datetime | None
-    plan_from: datetime | None = None
-
-
-Gate = Callable[[Sequence[Slot]], Awaitable[Collection[Slot]]]
-"""Asks the lock provider; returns the slots that may be claimed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimOrder:
-    """One batch to claim: judged at ``at``, at most ``limit`` jobs, none of ``excluded`` keys.
-
-    ``plans_new`` asks for new and edited rows too, after the due ones. ``records`` of the batch
-    before are written in the same transaction.
-    """
-
-    at: datetime
-    limit: int
-    replica_id: str
-    key_prefix: str
-    lease: timedelta
-    plan: Callable[[StoredJob], JobPlan]
-    gate: Gate | None = None
-    plans_new: bool = True
-    excluded: Collection[int] = ()
-    records: Sequence[Record] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedBatch:
-    """What a claim won. ``is_full`` says that more may be waiting; ``refused`` are row keys."""
-
-    runs: Sequence[Run] = ()
-    plans: Sequence[tuple[StoredJob, JobPlan]] = ()
-    refused: Sequence[int] = ()
-    is_full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """Runs whose lease had ended: taken over, or closed because nobody may run them again."""
-
-    runs: Sequence[Run] = ()
-    closed: Sequence[Record] = ()
-    next_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
-    """A sign of life of one replica, and the leases it keeps."""
-
-    replica_id: str
-    at: datetime
-    tick_interval: timedelta
-    keep: Collection[UUID] = ()
-    lease: timedelta = timedelta(seconds=60)
-    is_last: bool = False
 
 
 class IDurableCronJobRepository(ICronJobRepository):
@@ -308,8 +210,8 @@ class IDurableCronJobRepository(ICronJobRepository):
         """Write what became of claimed ``runs``, and the job's last run and error."""
 
     @abstractmethod
-    async def sweep(self, at: datetime, replica_id: str, lease: timedelta, limit: int) -> Sweep:
-        """Take over claimed runs whose lease ended before ``at``; close those that must not rerun.
+    async def sweep(self, order: SweepOrder) -> Sweep:
+        """Take over claimed runs whose lease ended; close those that must not be delivered again.
 
         A run found *running* with an ended lease is lost, a claimed one that promised at most one
         delivery is unknown, an undelivered one that a newer slot replaces is superseded.
@@ -331,7 +233,23 @@ class IDurableCronJobRepository(ICronJobRepository):
     async def review(self, time_zone: str) -> int:
         """Mark for planning the jobs that changed under our feet; return how many.
 
-        Those are jobs planned for another project time zone than ``time_zone``, and jobs found
-        broken, which a newer release or time zone database may be able to plan. Called once, when a
-        scheduler starts.
+        Those are jobs planned for another project time zone than ``time_zone``, or with an older
+        time zone database than the one installed; jobs found broken, which a newer release may be
+        able to plan; and cursors more than a year ahead, which a clock gone wrong may have left.
+        Called once, when a scheduler starts.
+        """
+
+    @abstractmethod
+    async def replan_after(self, at: datetime) -> int:
+        """Mark for planning the jobs whose cursor is later than ``at``; return how many.
+
+        Called after the store's clock was seen to step back: they were planned in what is now the
+        future.
+        """
+
+    @abstractmethod
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete up to ``limit`` runs recorded before ``before``; return how many.
+
+        A run that is claimed or running is never deleted, however old.
         """

@@ -37,6 +37,7 @@ __all__ = ["DynamicScheduler", "TickResult"]
 
 _SHORTEST_LOCK_SECONDS = 60
 _LONGEST_BACK_OFF_SECONDS = 30.0
+_SETTLING_SECONDS = 0.05
 
 
 class DynamicScheduler:
@@ -51,8 +52,8 @@ class DynamicScheduler:
     ``on_lock_error``, ``"skip"`` or ``"claim"``, by default ``"claim"`` if the repository claims
     durably; ``key_prefix``, the same in all replicas; ``replica_id``, unlike that of any other;
     ``shutdown_grace_seconds``, how long running local tasks are waited for; ``batch_size``, jobs
-    claimed together; ``clock``, to judge by instead of the store's; ``observers``, called with
-    each event.
+    claimed together; ``run_retention_days``, after which runs are deleted (default: never);
+    ``clock``, to judge by instead of the store's; ``observers``, called with each event.
 
     Raises :class:`ValueError` for a number or a policy that makes no sense.
     """
@@ -73,6 +74,7 @@ class DynamicScheduler:
         replica_id: str | None = None,
         shutdown_grace_seconds: float = 25,
         batch_size: int = 500,
+        run_retention_days: float | None = None,
         clock: Clock | None = None,
         observers: Iterable[Observer] = (),
     ) -> None:
@@ -90,6 +92,7 @@ class DynamicScheduler:
         self._clock = clock or SystemClock()
         self._observers = Observers(observers)
         self._stop_requested = False
+        self._failures = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake: asyncio.Event | None = None
         time = StoreTime(self._clock)
@@ -124,6 +127,7 @@ class DynamicScheduler:
             key_prefix=key_prefix,
             replica_id=self.replica_id,
             batch_size=batch_size,
+            retention=None if run_retention_days is None else timedelta(days=run_retention_days),
             observers=self._observers,
         )
         self._courier = courier
@@ -143,34 +147,27 @@ class DynamicScheduler:
 
         Raises what the repository raises; no error of a single job or run gets this far.
         """
-        result = await self._tick.run(lambda: self._stop_requested)
+        result = await self._tick.run(self._is_stopping)
         self._observers.tell(result)
         return result
 
-    async def start(self) -> None:
+    async def start(self, *, max_ticks: int | None = None) -> None:
         """Tick until :meth:`stop`, then wait for local runs to end; return after that.
+
+        After ``max_ticks``, if given, it ends by itself once nothing is left in a local pool.
 
         An error ends the tick, never the loop: it is told to observers and tried again, later and
         later. If this coroutine is cancelled, the batch in hand is finished first.
         """
         self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
         self._observers.tell(SchedulerStarted(self.replica_id))
-        failures = 0
         try:
-            while not self._stop_requested:
-                began = self._clock.monotonic()
-                try:
-                    result = await self._uninterrupted_tick()
-                except Exception as error:
-                    failures += 1
-                    pause = _back_off(failures)
-                    self._observers.tell(TickFailed(error, timedelta(seconds=pause)))
-                else:
-                    failures = 0
-                    rest = self._interval - (self._clock.monotonic() - began)
-                    pause = max(min(self._tick.seconds_to_next(result), rest), 0.0)
-                if not self._stop_requested:
+            while not self._is_stopping() and max_ticks != 0:
+                pause = await self._tick_and_judge()
+                max_ticks = None if max_ticks is None else max_ticks - 1
+                if not self._is_stopping() and max_ticks != 0:
                     await self._clock.wait(self._wake, pause)
+            await self._settle()
         finally:
             await self._wind_down()
 
@@ -190,6 +187,23 @@ class DynamicScheduler:
         if self._gate is not None:
             await self._gate.aclose()
 
+    def _is_stopping(self) -> bool:
+        return self._stop_requested
+
+    async def _tick_and_judge(self) -> float:
+        """Tick; return how many seconds to wait before the next one."""
+        began = self._clock.monotonic()
+        try:
+            result = await self._uninterrupted_tick()
+        except Exception as error:
+            self._failures += 1
+            pause = _back_off(self._failures)
+            self._observers.tell(TickFailed(error, timedelta(seconds=pause)))
+            return pause
+        self._failures = 0
+        rest = self._interval - (self._clock.monotonic() - began)
+        return max(min(self._tick.seconds_to_next(result), rest), 0.0)
+
     async def _uninterrupted_tick(self) -> TickResult:
         """Tick; a cancellation is heeded only after the batch in hand."""
         task = asyncio.ensure_future(self.tick())
@@ -199,6 +213,12 @@ class DynamicScheduler:
             self._stop_requested = True
             await _finished(task)
             raise
+
+    async def _settle(self) -> None:
+        """Wait until the local pools have nothing left, or somebody says stop."""
+        assert self._wake is not None
+        while self._courier.in_hand() and not self._is_stopping():
+            await self._clock.wait(self._wake, _SETTLING_SECONDS)
 
     async def _wind_down(self) -> None:
         task = asyncio.ensure_future(self._tick.close(self._grace))

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 
+from .claims import Heartbeat, SweepOrder
 from .courier import LEASE
-from .events import RunLost
 from .ledger import Ledger
 from .parts import Parts
-from .policies import RunStatus
-from .ports import Heartbeat, IDurableCronJobRepository
+from .ports import IDurableCronJobRepository
 
 _SWEEP_SECONDS = 10.0
 _BEAT_SECONDS = 15.0
+_PRUNE_SECONDS = 600.0
+_PRUNE_ON_SECONDS = 5.0
+"""The pause after a batch that was full: others must get at the table in between."""
+_PRUNED_AT_ONCE = 1000
 
 
 class Upkeep:
@@ -25,15 +28,18 @@ class Upkeep:
         self._ledger = ledger
         self._beats_at = float("-inf")
         self._sweeps_at = float("-inf")
+        self._prunes_at = float("-inf")
         self._has_waiting_runs = False
 
     async def run(self, now: datetime, counts: Counter[str]) -> None:
-        """Beat and sweep if it is time; ``now`` is the store's."""
+        """Beat, sweep and prune if it is time; ``now`` is the store's."""
         instant = self._parts.clock.monotonic()
         if instant >= self._beats_at:
             await self._beat(now)
         if instant >= self._sweeps_at:
             await self._sweep(now, counts)
+        if instant >= self._prunes_at:
+            await self._prune(now)
 
     def seconds_to_next(self) -> float:
         """Return how soon a tick is needed for upkeep's sake; infinity if any tick will do."""
@@ -54,6 +60,14 @@ class Upkeep:
         self._sweeps_at = min(self._sweeps_at, sweeps_at)
         self._has_waiting_runs = self._has_waiting_runs or wait > 0
 
+    async def _prune(self, now: datetime) -> None:
+        retention = self._parts.retention
+        if retention is None:
+            return
+        pruned = await self._repository.prune(now - retention, _PRUNED_AT_ONCE)
+        pause = _PRUNE_SECONDS if pruned < _PRUNED_AT_ONCE else _PRUNE_ON_SECONDS
+        self._prunes_at = self._parts.clock.monotonic() + pause
+
     async def last_beat(self) -> None:
         await self._beat(self._parts.time.now(), is_last=True)
 
@@ -73,15 +87,19 @@ class Upkeep:
 
     async def _sweep(self, now: datetime, counts: Counter[str]) -> None:
         parts = self._parts
-        sweep = await self._repository.sweep(now, parts.replica_id, LEASE, parts.batch_size)
+        sweep = await self._repository.sweep(
+            SweepOrder(
+                at=now,
+                limit=parts.batch_size,
+                replica_id=parts.replica_id,
+                lease=LEASE,
+                deliver_inside=parts.courier.deliver_inside,
+            )
+        )
         self._sweeps_at = parts.clock.monotonic() + _SWEEP_SECONDS
         self._has_waiting_runs = False
         self.expect_run_at(sweep.next_at)
-        for record in sweep.closed:
-            if record.status == RunStatus.LOST:
-                parts.observers.tell(RunLost(str(record.run.run_id), record.run.job_id))
-            else:
-                self._ledger.tell(record)
+        self._ledger.note(sweep.records, counts)
         if sweep.runs:
             counts["retried"] += len(sweep.runs)
             attempts = await parts.courier.deliver(sweep.runs, parts.clock.monotonic())

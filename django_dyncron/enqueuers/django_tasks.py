@@ -10,8 +10,8 @@ from django.db import router
 
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueRefused
-from ..core.ports import ITaskEnqueuer, one_line
+from ..core.exceptions import EnqueueRefused, one_line
+from ..core.ports import ITaskEnqueuer
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ._django_tasks_api import is_task_object, tasks_api
 

@@ -18,9 +18,9 @@ from django.db import close_old_connections, connections
 from ..calling import call_task
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
 from ..core.policies import RunKind
-from ..core.ports import IRunJournal, ITaskEnqueuer, one_line
+from ..core.ports import IRunJournal, ITaskEnqueuer
 from ..core.runs import Attempt, Outcome
 from ..registry import bind_payload, resolve_task
 from ._threads import DaemonThreads

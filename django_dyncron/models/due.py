@@ -42,6 +42,7 @@ SCHEDULER_OWNED = frozenset(
         "planned_starts_at",
         "planned_ends_at",
         "planned_in_zone",
+        "planned_with_tzdata",
     }
 )
 """Columns a ``save()`` leaves alone unless it names them."""

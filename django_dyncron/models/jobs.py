@@ -204,6 +204,9 @@ class CronJob(models.Model):
     planned_in_zone = models.CharField(
         max_length=64, editable=False, serialize=False, default="", db_default=""
     )
+    planned_with_tzdata = models.CharField(
+        max_length=20, editable=False, serialize=False, default="", db_default=""
+    )
     due_at = models.GeneratedField(
         expression=DUE_AT,
         output_field=models.DateTimeField(null=True),

@@ -6,19 +6,23 @@ adding its run row; the swap compares everything the plan was made from, the row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 
+from ..core.claims import ClaimedBatch, ClaimOrder, StoredJob, SweepOrder
 from ..core.definitions import CronJobDefinition, Run, Slot
 from ..core.planning import JobPlan
 from ..core.policies import RunStatus
-from ..core.ports import ClaimedBatch, ClaimOrder, StoredJob
+from ..core.runs import Record
+from ..core.tzdata import tzdata_version
 from ..models import DEFINITION_FIELDS, NEEDS_PLANNING
 from . import records
-from .dialects import dialect_of
+from .dialects import Dialect, dialect_of
+from .overlap import without_overlaps
 from .reading import SEEN_FIELDS, read_batch
 
 Planned = tuple[StoredJob, JobPlan]
@@ -32,23 +36,40 @@ def claim_due(using: str, order: ClaimOrder) -> ClaimedBatch:
         dialect.begin()
         records.write(dialect, order.records)
         rows = {row["id"]: row for row in read_batch(using, order, dialect)}
-        planned = [_plan(row, order) for row in rows.values()]
+        planned = without_overlaps(using, [_plan(row, order) for row in rows.values()], order.at)
         refused = _refused(order, planned)
         planned = [pair for pair in planned if pair[0].key not in refused]
-        new_runs = list(_runs(order, planned))
-        won = dialect.claim(
+        runs = _runs(order, planned)
+        added = dialect.claim(
             [_cursor_row(rows[stored.key], plan) for stored, plan in planned],
-            [
-                *(_run_row(key, run, order) for key, run in new_runs),
-                *_skip_rows(order, planned),
-            ],
+            [*(_run_row(key, run, order) for key, run in runs), *_skip_rows(order, planned)],
         )
+        won = [run for _, run in runs if run.run_id in added]
+        waiting = [run for run in won if not run.attempts]
+        inside = deliver_inside(dialect, order, [run for run in won if run.attempts])
+    done = {record.run.run_id for record in inside}
     return ClaimedBatch(
-        runs=[run for _, run in new_runs if run.run_id in won],
+        runs=[run for run in won if run.attempts and run.run_id not in done],
+        claimed=len(won),
+        records=inside,
+        next_delivery_at=min((run.lease_until for run in waiting if run.lease_until), default=None),
         plans=planned,
         refused=sorted(refused),
         is_full=len(rows) >= order.limit,
     )
+
+
+def deliver_inside(
+    dialect: Dialect, order: ClaimOrder | SweepOrder, runs: Sequence[Run]
+) -> Sequence[Record]:
+    """Hand ``runs`` to the queues that live in this database, and record it, before the commit."""
+    if order.deliver_inside is None or not runs:
+        return ()
+    using = dialect.connection.alias
+    savepoint = partial(transaction.atomic, using=using)
+    delivered = order.deliver_inside(runs, using, savepoint, order.at)
+    records.write(dialect, delivered)
+    return delivered
 
 
 def _plan(row: Row, order: ClaimOrder) -> Planned:
@@ -66,7 +87,7 @@ def _refused(order: ClaimOrder, planned: Iterable[Planned]) -> Collection[int]:
     if order.gate is None:
         return ()
     slots = {
-        stored.key: {Slot(stored.definition.job_id, moment) for moment in plan.runs}
+        stored.key: {Slot(stored.definition.job_id, run.scheduled_for) for run in plan.runs}
         for stored, plan in planned
     }
     wanted = [slot for of_job in slots.values() for slot in of_job]
@@ -76,19 +97,22 @@ def _refused(order: ClaimOrder, planned: Iterable[Planned]) -> Collection[int]:
     return {key for key, of_job in slots.items() if not of_job <= admitted}
 
 
-def _runs(order: ClaimOrder, planned: Iterable[Planned]) -> Iterator[tuple[int, Run]]:
-    for stored, plan in planned:
-        for moment in plan.runs:
-            yield (
-                stored.key,
-                Run.of(
-                    stored.definition,
-                    moment,
-                    prefix=order.key_prefix,
-                    at=order.at,
-                    lease=order.lease,
-                ),
-            )
+def _runs(order: ClaimOrder, planned: Iterable[Planned]) -> list[tuple[int, Run]]:
+    return [
+        (
+            stored.key,
+            Run.of(
+                stored.definition,
+                run.scheduled_for,
+                prefix=order.key_prefix,
+                at=order.at,
+                lease=order.lease,
+                deliver_at=run.deliver_at,
+            ),
+        )
+        for stored, plan in planned
+        for run in plan.runs
+    ]
 
 
 def _cursor_row(row: Row, plan: JobPlan) -> Row:
@@ -97,6 +121,7 @@ def _cursor_row(row: Row, plan: JobPlan) -> Row:
         "next_run_at": plan.next_run_at,
         "is_settled": plan.is_settled,
         "planned_in_zone": plan.time_zone,
+        "planned_with_tzdata": tzdata_version(),
         # PostgreSQL's text holds no NUL, and an error may quote anything.
         "error": plan.error.replace("\0", "\N{REPLACEMENT CHARACTER}"),
         **{f"seen_{name}": row[f"seen_{name}"] for name in SEEN_FIELDS},

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from django.db import connections
-from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-from ..core.ports import Horizon
+from ..core.claims import Horizon
 from ..models import NEEDS_PLANNING, CronJob
 
 _NOW = {
@@ -37,19 +36,6 @@ def look_ahead(using: str, at: datetime | None) -> Horizon:
     if earliest is not None and earliest <= NEEDS_PLANNING:
         return Horizon(now_at, now_at, needs_planning=True)
     return Horizon(now_at, earliest)
-
-
-def review(using: str, time_zone: str) -> int:
-    """Mark the jobs to be planned anew because the world around them changed; return how many."""
-    other_zone = Q(time_zone="") & ~Q(planned_in_zone__in=["", time_zone])
-    broken = Q(is_settled=True, planned_in_zone="")
-    marked: int = (
-        CronJob.objects.using(using)
-        .filter(is_active=True, planned_cron_expression__isnull=False)
-        .filter(other_zone | broken)
-        .update(planned_cron_expression=None)
-    )
-    return marked
 
 
 def _moment(value: datetime | str) -> datetime:

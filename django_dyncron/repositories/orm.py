@@ -10,19 +10,13 @@ from asgiref.sync import sync_to_async
 from django.db import InterfaceError, OperationalError, connections, router
 from django.db.models import Q
 
+from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
 from ..core.exceptions import StoreUnavailable
-from ..core.ports import (
-    ClaimedBatch,
-    ClaimOrder,
-    Heartbeat,
-    Horizon,
-    IDurableCronJobRepository,
-    Sweep,
-)
+from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
 from ..models import DEFINITION_FIELDS, CronJob
-from . import claiming, horizon, records, replicas, sweeping
+from . import claiming, horizon, pruning, records, replicas, reviewing, sweeping
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,8 +54,8 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         if runs:
             await self._call(records.record, runs)
 
-    async def sweep(self, at: datetime, replica_id: str, lease: timedelta, limit: int) -> Sweep:
-        return await self._call(sweeping.sweep, at, replica_id, lease, limit)
+    async def sweep(self, order: SweepOrder) -> Sweep:
+        return await self._call(sweeping.sweep, order)
 
     async def start_run(self, run: Run, replica_id: str, at: datetime, lease: timedelta) -> bool:
         return await self._call(records.start, run, replica_id, at, lease)
@@ -73,7 +67,13 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         await self._call(replicas.beat, heartbeat)
 
     async def review(self, time_zone: str) -> int:
-        return await self._call(horizon.review, time_zone)
+        return await self._call(reviewing.review, time_zone)
+
+    async def replan_after(self, at: datetime) -> int:
+        return await self._call(reviewing.replan_after, at)
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        return await self._call(pruning.prune, before, limit)
 
     async def _call(self, function: Callable[..., T], *arguments: object) -> T:
         return await sync_to_async(self._call_in_thread)(function, *arguments)

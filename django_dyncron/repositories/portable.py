@@ -54,6 +54,7 @@ class PortableDialect(Dialect):
                 next_run_at=row["next_run_at"],
                 is_settled=row["is_settled"],
                 planned_in_zone=row["planned_in_zone"],
+                planned_with_tzdata=row["planned_with_tzdata"],
                 plan_from=None,
                 **{f"planned_{name}": F(name) for name in _PLANNED},
             )

@@ -19,7 +19,8 @@ _TIMEOUTS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_
 _CLAIM = f"""
 WITH v AS (
     SELECT * FROM json_to_recordset(%s) AS v(
-        id bigint, next_run_at timestamptz, is_settled boolean, planned_in_zone text, error text,
+        id bigint, next_run_at timestamptz, is_settled boolean, planned_in_zone text,
+        planned_with_tzdata text, error text,
         seen_due_at timestamptz, seen_plan_from timestamptz, seen_cron_expression text,
         seen_time_zone text, seen_dst_gap text, seen_dst_fold text, seen_starts_at timestamptz,
         seen_ends_at timestamptz, seen_is_active boolean)
@@ -29,6 +30,7 @@ WITH v AS (
         is_settled = v.is_settled,
         plan_from = NULL,
         planned_in_zone = v.planned_in_zone,
+        planned_with_tzdata = v.planned_with_tzdata,
         planned_cron_expression = j.cron_expression,
         planned_time_zone = j.time_zone,
         planned_dst_gap = j.dst_gap,

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import Error, connections
 from django.db.models import Q, QuerySet
 
-from ..core.ports import ClaimOrder
+from ..core.claims import ClaimOrder
 from ..models import DEFINITION_FIELDS, NEEDS_PLANNING, SCHEDULE_FIELDS, CronJob
 from .dialects import Dialect
 

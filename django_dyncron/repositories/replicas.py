@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from django.db import connections
 
+from ..core.claims import Heartbeat
 from ..core.policies import RunStatus
-from ..core.ports import Heartbeat
+from ..core.tzdata import tzdata_version
 from ..models import CronRun, Replica
 
 _FORGOTTEN_AFTER = timedelta(days=1)
@@ -23,7 +24,7 @@ def beat(using: str, heartbeat: Heartbeat) -> None:
         stopped_at=heartbeat.at if heartbeat.is_last else None,
         tick_interval_seconds=heartbeat.tick_interval.total_seconds(),
         version=_version("django-dyncron"),
-        tzdata_version=_version("tzdata"),
+        tzdata_version=tzdata_version(),
     )
     names_target = connections[using].features.supports_update_conflicts_with_target
     replicas = Replica.objects.using(using)

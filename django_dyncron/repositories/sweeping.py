@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import connections, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
+from ..core.claims import Sweep, SweepOrder
 from ..core.definitions import Run
 from ..core.leases import close_expired
 from ..core.policies import MisfirePolicy, RunKind, RunStatus
-from ..core.ports import Sweep
 from ..core.runs import Record
 from ..models import CronJob, CronRun
 from . import records
+from .claiming import deliver_inside
 from .dialects import dialect_of
 
 
-def sweep(using: str, at: datetime, replica_id: str, lease: timedelta, limit: int) -> Sweep:
-    """Take over or close up to ``limit`` runs; a single plain read if no lease has ended."""
+def sweep(using: str, order: SweepOrder) -> Sweep:
+    """Take over or close up to ``order.limit`` runs; a single plain read if no lease has ended."""
+    at, lease_until = order.at, order.at + order.lease
     leased = CronRun.objects.using(using).filter(lease_until__isnull=False).order_by("lease_until")
     next_at = leased.values_list("lease_until", flat=True).first()
     if next_at is None or next_at > at:
@@ -27,18 +29,21 @@ def sweep(using: str, at: datetime, replica_id: str, lease: timedelta, limit: in
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
-        expired = list(_expired(leased.filter(lease_until__lte=at))[:limit])
+        expired = list(_expired(leased.filter(lease_until__lte=at))[: order.limit])
         verdicts = [(row, _verdict(row, at)) for row in expired]
         closed = [verdict for _, verdict in verdicts if verdict is not None]
         taken = [row for row, verdict in verdicts if verdict is None]
         records.write(dialect, closed)
         CronRun.objects.using(using).filter(pk__in=[row.pk for row in taken]).update(
-            replica=replica_id, lease_until=at + lease, attempts=F("attempts") + 1
+            replica=order.replica_id, lease_until=lease_until, attempts=F("attempts") + 1
         )
+        runs = [_run(row, attempts=row.attempts + 1, lease_until=lease_until) for row in taken]
+        inside = deliver_inside(dialect, order, runs)
+    done = {record.run.run_id for record in inside}
     return Sweep(
-        runs=[_run(row, attempts=row.attempts + 1, lease_until=at + lease) for row in taken],
-        closed=closed,
-        next_at=at if len(expired) == limit else None,
+        runs=[run for run in runs if run.run_id not in done],
+        records=[*closed, *inside],
+        next_at=at if len(expired) == order.limit else None,
     )
 
 

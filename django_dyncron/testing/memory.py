@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from ..core.definitions import CronJobDefinition, Run, Slot
-from ..core.leases import close_expired
-from ..core.planning import JobPlan
-from ..core.policies import UNFINISHED, MisfirePolicy, RunKind, RunStatus
-from ..core.ports import (
-    ClaimedBatch,
-    ClaimOrder,
-    Heartbeat,
-    Horizon,
-    IDurableCronJobRepository,
-    StoredJob,
-    Sweep,
-)
+from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
+from ..core.definitions import CronJobDefinition, Run
+from ..core.policies import RunKind, RunStatus
+from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
 from .rows import StoredRow, StoredRun, inputs
+from .tables import Tables, move, note_last_run, stored_job
 
 Checkpoint = Callable[[str], Awaitable[None]]
 
@@ -40,10 +32,16 @@ class InMemoryRepository(IDurableCronJobRepository):
 
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     checkpoint: Checkpoint = _pass
-    rows: dict[int, StoredRow] = field(default_factory=dict)
-    runs: dict[UUID, StoredRun] = field(default_factory=dict)
+    _tables: Tables = field(default_factory=Tables)
     replicas: dict[str, Heartbeat] = field(default_factory=dict)
-    _locked: set[int] = field(default_factory=set)
+
+    @property
+    def rows(self) -> dict[int, StoredRow]:
+        return self._tables.rows
+
+    @property
+    def runs(self) -> dict[UUID, StoredRun]:
+        return self._tables.runs
 
     # --- what a user does -----------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ class InMemoryRepository(IDurableCronJobRepository):
     async def update_last_run(self, job_id: str, run_time: datetime) -> None:
         for row in self.rows.values():
             if row.job.job_id == job_id:
-                _note_last_run(row, run_time)
+                note_last_run(row, run_time)
 
     async def look_ahead(self, at: datetime | None) -> Horizon:
         await self.checkpoint("look")
@@ -89,13 +87,16 @@ class InMemoryRepository(IDurableCronJobRepository):
         return Horizon(now, min(cursors, default=None))
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
-        rows = self._lock_batch(order)
+        rows = self._tables.lock_batch(order)
         try:
             await self.checkpoint("select")
             seen = {row.key: (inputs(row.job), row.next_run_at, row.plan_from) for row in rows}
-            planned = [(_stored(row), row) for row in rows]
-            plans = [(stored, order.plan(stored), row) for stored, row in planned]
-            refused = await self._refused(order, plans)
+            planned = [(stored_job(row), row) for row in rows]
+            plans = [
+                (stored, self._tables.apart(order.plan(stored), row, order.at), row)
+                for stored, row in planned
+            ]
+            refused = await self._tables.refused(order, plans)
             await self.checkpoint("lock")
             moves = [
                 (stored, plan, row)
@@ -103,17 +104,26 @@ class InMemoryRepository(IDurableCronJobRepository):
                 if row.key not in refused
                 and seen[row.key] == (inputs(row.job), row.next_run_at, row.plan_from)
             ]
-            added = [stored_run for move in moves for stored_run in self._new_runs(order, *move)]
+            added = [
+                stored_run for move in moves for stored_run in self._tables.new_runs(order, *move)
+            ]
             await self.checkpoint("commit")
-            self._write(order.records)
+            self._tables.write(order.records)
             for _, plan, row in moves:
-                _move(row, plan)
-            self.runs |= {stored.run.run_id: stored for stored in added}
+                move(row, plan)
+            self.runs.update({stored.run.run_id: stored for stored in added})
+            won = [stored.run for stored in added if stored.status == RunStatus.CLAIMED]
+            records = self._tables.deliver_inside(order, [run for run in won if run.attempts])
         finally:
-            self._locked -= {row.key for row in rows}
+            self._tables.locked -= {row.key for row in rows}
         await self.checkpoint("claimed")
+        done = {record.run.run_id for record in records}
+        waiting = [run.lease_until for run in won if not run.attempts and run.lease_until]
         return ClaimedBatch(
-            runs=[stored.run for stored in added if stored.status == RunStatus.CLAIMED],
+            runs=[run for run in won if run.attempts and run.run_id not in done],
+            claimed=len(won),
+            records=records,
+            next_delivery_at=min(waiting, default=None),
             plans=[(stored, plan) for stored, plan, _ in moves],
             refused=sorted(refused),
             is_full=len(rows) >= order.limit,
@@ -121,30 +131,39 @@ class InMemoryRepository(IDurableCronJobRepository):
 
     async def record(self, runs: Sequence[Record]) -> None:
         await self.checkpoint("record")
-        self._write(runs)
+        self._tables.write(runs)
         await self.checkpoint("recorded")
 
-    async def sweep(self, at: datetime, replica_id: str, lease: timedelta, limit: int) -> Sweep:
+    async def sweep(self, order: SweepOrder) -> Sweep:
         await self.checkpoint("sweep")
+        at, lease_until = order.at, order.at + order.lease
         leased = sorted(
             (stored for stored in self.runs.values() if stored.lease_until is not None),
             key=lambda stored: stored.lease_until or at,
         )
         taken: list[Run] = []
         closed: list[Record] = []
-        for stored in leased[:limit]:
+        next_at: datetime | None = None
+        for stored in leased[: order.limit]:
             if stored.lease_until is None or stored.lease_until > at:
-                return Sweep(taken, closed, next_at=stored.lease_until)
-            record = self._verdict(stored, at)
+                next_at = stored.lease_until
+                break
+            record = self._tables.verdict(stored, at)
             if record is not None:
-                self._write([record])
+                self._tables.write([record])
                 closed.append(record)
                 continue
-            stored.replica, stored.lease_until = replica_id, at + lease
+            stored.replica, stored.lease_until = order.replica_id, lease_until
             stored.attempts += 1
-            stored.run = replace(stored.run, attempts=stored.attempts, lease_until=at + lease)
+            stored.run = replace(stored.run, attempts=stored.attempts, lease_until=lease_until)
             taken.append(stored.run)
-        return Sweep(taken, closed)
+        records = self._tables.deliver_inside(order, taken)
+        done = {record.run.run_id for record in records}
+        return Sweep(
+            runs=[run for run in taken if run.run_id not in done],
+            records=[*closed, *records],
+            next_at=next_at,
+        )
 
     async def start_run(self, run: Run, replica_id: str, at: datetime, lease: timedelta) -> bool:
         await self.checkpoint("start")
@@ -186,105 +205,25 @@ class InMemoryRepository(IDurableCronJobRepository):
             row.planned = None
         return len(changed)
 
-    # --- inside a transaction -------------------------------------------------------------------
-
-    def _lock_batch(self, order: ClaimOrder) -> list[StoredRow]:
-        free = [
+    async def replan_after(self, at: datetime) -> int:
+        changed = [
             row
             for row in self.rows.values()
-            if row.key not in self._locked and row.key not in order.excluded
+            if row.next_run_at is not None and row.next_run_at > at
         ]
-        due = [row for row in free if (moment := row.due_at) is not None and moment <= order.at]
-        rows = sorted(due, key=lambda row: row.due_at or order.at)[: order.limit]
-        if order.plans_new:
-            rows += [row for row in free if row.needs_planning][: order.limit - len(rows)]
-        self._locked |= {row.key for row in rows}
-        return rows
+        for row in changed:
+            row.planned = None
+        return len(changed)
 
-    async def _refused(
-        self, order: ClaimOrder, plans: Iterable[tuple[StoredJob, JobPlan, StoredRow]]
-    ) -> set[int]:
-        if order.gate is None:
-            return set()
-        slots = {
-            stored.key: {Slot(stored.definition.job_id, moment) for moment in plan.runs}
-            for stored, plan, _ in plans
-        }
-        wanted = [slot for of_job in slots.values() for slot in of_job]
-        admitted = set(await order.gate(wanted)) if wanted else set()
-        return {key for key, of_job in slots.items() if not of_job <= admitted}
-
-    def _new_runs(
-        self, order: ClaimOrder, stored: StoredJob, plan: JobPlan, row: StoredRow
-    ) -> Iterable[StoredRun]:
-        for moment in plan.runs:
-            run = _run_of(row.job, moment, order)
-            if run.run_id not in self.runs:
-                yield StoredRun(
-                    run, RunStatus.CLAIMED, replica=order.replica_id, lease_until=run.lease_until
-                )
-        for skip in plan.skips:
-            run = _run_of(row.job, skip.first, order)
-            if run.run_id not in self.runs:
-                yield StoredRun(
-                    run, RunStatus.SKIPPED, skip.reason, count=skip.count, until=skip.last
-                )
-
-    def _write(self, records: Sequence[Record]) -> None:
-        for record in records:
-            stored = self.runs[record.run.run_id]
-            if stored.status not in UNFINISHED:
-                continue
-            stored.status, stored.reason = record.status, record.reason
-            stored.error, stored.task_id = record.error, record.task_id
-            stored.enqueued_at, stored.finished_at = record.enqueued_at, record.finished_at
-            stored.lease_until = record.lease_until
-            for row in self.rows.values():
-                if row.job.job_id == record.run.job_id:
-                    _note(row, record)
-
-    def _verdict(self, stored: StoredRun, at: datetime) -> Record | None:
-        run = replace(stored.run, attempts=stored.attempts)
-        jobs = [row.job for row in self.rows.values() if row.job.job_id == run.job_id]
-        has_newer = any(
-            other.run.job_id == run.job_id
-            and other.status != RunStatus.SKIPPED
-            and run.scheduled_for is not None
-            and other.run.scheduled_for is not None
-            and other.run.scheduled_for > run.scheduled_for
-            for other in self.runs.values()
-        )
-        return close_expired(
-            run,
-            stored.status,
-            at,
-            job_exists=bool(jobs),
-            is_superseded=has_newer and jobs[0].misfire_policy == MisfirePolicy.FIRE_ONCE,
-        )
-
-
-def _stored(row: StoredRow) -> StoredJob:
-    return StoredJob(row.key, row.job, row.due_at, row.plan_from)
-
-
-def _move(row: StoredRow, plan: JobPlan) -> None:
-    was_broken = row.is_settled and not row.planned_in_zone
-    row.next_run_at, row.is_settled = plan.next_run_at, plan.is_settled
-    row.plan_from, row.planned, row.planned_in_zone = None, row.job, plan.time_zone
-    row.last_error = plan.error or ("" if was_broken else row.last_error)
-
-
-def _note(row: StoredRow, record: Record) -> None:
-    if record.enqueued_at is not None or record.error:
-        row.last_error = record.error
-    if record.enqueued_at is not None and record.run.kind == RunKind.SCHEDULED:
-        _note_last_run(row, record.enqueued_at)
-
-
-def _note_last_run(row: StoredRow, moment: datetime) -> None:
-    if row.job.last_run_at is None or row.job.last_run_at < moment:
-        row.job = replace(row.job, last_run_at=moment)
-
-
-def _run_of(job: CronJobDefinition, moment: datetime, order: ClaimOrder) -> Run:
-    return Run.of(job, moment, prefix=order.key_prefix, at=order.at, lease=order.lease)
+    async def prune(self, before: datetime, limit: int) -> int:
+        kept = (RunStatus.CLAIMED, RunStatus.RUNNING)
+        old = [
+            run_id
+            for run_id, stored in self.runs.items()
+            if stored.status not in kept
+            and stored.run.created_at is not None
+            and stored.run.created_at < before
+        ][:limit]
+        for run_id in old:
+            del self.runs[run_id]
+        return len(old)

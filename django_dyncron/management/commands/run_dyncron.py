@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -55,28 +54,28 @@ class Command(BaseCommand):
             self._run(**options)
 
     def _run(self, **options: Any) -> None:
+        watch = _Watch(options["heartbeat_file"])
+        max_ticks = 1 if options["once"] else options["max_ticks"]
         try:
             settings = _settings(options)
-            watch = _Watch(
-                1 if options["once"] else options["max_ticks"], options["heartbeat_file"]
-            )
-            scheduler = asyncio.run(_serve(settings, options["replica_id"], watch))
+            unfinished = asyncio.run(_serve(settings, options["replica_id"], watch, max_ticks))
         except ConfigurationError as error:
             raise CommandError(str(error)) from error
-        if scheduler.unfinished_runs:
-            self.stderr.write(f"{scheduler.unfinished_runs} runs were given up.")
-            sys.exit(1)
+        if unfinished:
+            self.stderr.write(f"{unfinished} runs were given up.")
+            self.stdout.flush()
+            self.stderr.flush()
+            # Not sys.exit(): their threads are still at work and may hold anything.
+            os._exit(1)
         if options["once"] and watch.error is not None:
             raise CommandError(f"The tick failed: {watch.error}")
 
 
 class _Watch:
-    """Counts ticks, touches the heartbeat file, and stops the scheduler after enough of them."""
+    """Keeps the error of the last tick and touches the heartbeat file after a good one."""
 
-    def __init__(self, max_ticks: int | None, heartbeat_file: Path | None) -> None:
+    def __init__(self, heartbeat_file: Path | None) -> None:
         self.error: BaseException | None = None
-        self.scheduler: DynamicScheduler | None = None
-        self._left = max_ticks
         self._heartbeat_file = heartbeat_file
 
     def __call__(self, event: Event) -> None:
@@ -86,22 +85,16 @@ class _Watch:
             self.error = None
             if self._heartbeat_file is not None:
                 self._heartbeat_file.touch()
-        else:
-            return
-        if self._left is not None and self.scheduler is not None:
-            self._left -= 1
-            if self._left <= 0:
-                self.scheduler.stop()
 
 
 async def _serve(
-    settings: DyncronSettings, replica_id: str | None, watch: _Watch
-) -> DynamicScheduler:
+    settings: DyncronSettings, replica_id: str | None, watch: _Watch, max_ticks: int | None
+) -> int:
+    """Run a scheduler to its end; return how many local runs were given up."""
     async with open_scheduler(settings, replica_id=replica_id, observers=[watch]) as scheduler:
-        watch.scheduler = scheduler
         _stop_on_signals(scheduler)
-        await scheduler.start()
-        return scheduler
+        await scheduler.start(max_ticks=max_ticks)
+        return scheduler.unfinished_runs
 
 
 def _stop_on_signals(scheduler: DynamicScheduler) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from django_dyncron.core.claims import Horizon
 from django_dyncron.core.definitions import CronJobDefinition, Run
 from django_dyncron.core.events import SchedulerStopped, TickFailed, TickResult
 from django_dyncron.core.exceptions import StoreUnavailable
-from django_dyncron.core.ports import Horizon
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.testing import FakeClock, InMemoryRepository, RecordingEnqueuer
 
@@ -163,7 +163,7 @@ async def test_nobody_spins_while_another_replica_holds_the_rows() -> None:
         repository, RecordingEnqueuer(), clock=clock, observers=[events.append]
     )
     await scheduler.tick()
-    repository._locked.add(1)
+    repository._tables.locked.add(1)
     loop = asyncio.ensure_future(scheduler.start())
     await clock.run_for(31)
     scheduler.stop()
