@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.apps import apps
@@ -49,10 +49,9 @@ class DjangoTasksEnqueuer(ITaskEnqueuer):
         task, arguments = self._prepared_run(run)
         return str((await task.aenqueue(**arguments)).id)
 
-    def enqueue_run_now(self, run: Run) -> str:
-        """Hand over ``run`` from this thread, in whatever transaction is open; return its id."""
-        task, arguments = self._prepared_run(run)
-        return str(task.enqueue(**arguments).id)
+    def enqueue_runs_now(self, runs: Sequence[Run]) -> list[str]:
+        prepared = [self._prepared_run(run) for run in runs]
+        return [str(task.enqueue(**arguments).id) for task, arguments in prepared]
 
     def transaction_alias(self) -> str | None:
         """Return the database whose transactions an enqueue takes part in.

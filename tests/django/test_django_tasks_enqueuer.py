@@ -243,10 +243,10 @@ async def test_the_only_option_is_the_priority() -> None:
 @pytest.mark.usefixtures("_task_tables")
 def test_the_worker_runs_background_tasks_as_their_run() -> None:
     enqueuer = DjangoTasksEnqueuer()
-    enqueuer.enqueue_run_now(a_run(queue="reports"))
-    enqueuer.enqueue_run_now(a_run("tests.shop.tasks.ping", payload={"url": "/"}))
-    enqueuer.enqueue_run_now(a_run(PACK, payload={"box": "a", "count": 2}))
-    enqueuer.enqueue_run_now(a_run("tests.depot.tasks.ship", payload={"box": "b"}))
+    enqueuer.enqueue_runs_now([a_run(queue="reports")])
+    enqueuer.enqueue_runs_now([a_run("tests.shop.tasks.ping", payload={"url": "/"})])
+    enqueuer.enqueue_runs_now([a_run(PACK, payload={"box": "a", "count": 2})])
+    enqueuer.enqueue_runs_now([a_run("tests.depot.tasks.ship", payload={"box": "b"})])
     assert shop.calls == []
     work()
     assert shop.calls == [("build_report", ("2026-11-01", False)), ("ping", "/")]
@@ -272,7 +272,7 @@ def test_an_enqueue_from_an_event_loop_reaches_the_worker() -> None:
 @pytest.mark.usefixtures("_task_tables")
 def test_the_worker_refuses_what_it_may_not_run() -> None:
     with override_settings(DYNCRON={"ALLOWED_TASKS": ["tests.shop.tasks.*"]}):
-        DjangoTasksEnqueuer().enqueue_run_now(a_run("tests.shop.tasks.restock", payload={}))
+        DjangoTasksEnqueuer().enqueue_runs_now([a_run("tests.shop.tasks.restock", payload={})])
     work()
     assert shop.calls == []
     assert results() == [(GENERIC, "default", "FAILED")]
@@ -283,7 +283,7 @@ def test_an_enqueue_is_part_of_the_transaction_around_it() -> None:
     enqueuer = DjangoTasksEnqueuer()
     assert enqueuer.transaction_alias() == "default"
     with transaction.atomic():
-        enqueuer.enqueue_run_now(a_run())
+        enqueuer.enqueue_runs_now([a_run()])
         assert len(results()) == 1
         transaction.set_rollback(True)
     assert results() == []
