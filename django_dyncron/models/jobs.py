@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Value
@@ -260,12 +260,24 @@ class CronJob(models.Model):
         """Whether the scheduler found that this row cannot be planned; ``last_error`` says why."""
         return self.is_settled and not self.planned_in_zone
 
-    def clean(self) -> None:
-        """Raise :class:`ValidationError` for what no field can judge alone."""
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """Raise :class:`ValidationError` for each field, and for what no field can judge alone.
+
+        A fault of a field in ``exclude`` is told of the row as a whole.
+        """
         from ..job_checks import check_job
 
-        super().clean()
-        if faults := check_job(self):
+        if self.payload is None:
+            self.payload = {}
+        faults: dict[str, list[Any]] = {}
+        try:
+            super().clean_fields(exclude)
+        except ValidationError as error:
+            error.update_error_dict(faults)
+        for name, messages in check_job(self.definition()).items():
+            key = NON_FIELD_ERRORS if name in (exclude or ()) else name
+            faults.setdefault(key, []).extend(messages)
+        if faults:
             raise ValidationError(faults)
 
     def _written_fields(self, update_fields: Iterable[str] | None) -> set[str]:

@@ -1,0 +1,179 @@
+"""Cron jobs in the admin: the list, the form and who may do what."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_lazy as _
+
+from ..forms import CronJobForm
+from ..models import CronJob
+from .actions import PauseActionsMixin
+from .database import SchedulerDatabaseMixin
+from .filters import StateFilter
+from .latest import look_at, view_of
+from .marks import JOB_STATES, NOTHING, error_html, mark
+from .moments import moment_html
+from .panel import schedule_panel
+from .runs import outcome_of, runs_url
+
+
+class CronJobChangeList(ChangeList):
+    """The list; reads what its columns need for all rows of the page at once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        look_at(self.result_list)
+
+
+class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
+    """Lists and edits cron jobs."""
+
+    form = CronJobForm
+    list_display = ("job", "state", "when", "next_run", "last_run")
+    list_filter = (StateFilter, "queue")
+    search_fields = ("job_id", "task_name", "description")
+    search_help_text = _("Search by job id, task or description.")
+    show_full_result_count = False
+    fieldsets = (
+        (None, {"fields": ("job_id", "description", "is_active")}),
+        (_("What"), {"fields": ("task_name", "payload", "queue")}),
+        (
+            _("When"),
+            {"fields": ("cron_expression", "time_zone", "schedule", "starts_at", "ends_at")},
+        ),
+        (
+            _("Missed, overlapping and spread runs"),
+            {
+                "classes": ("collapse",),
+                "fields": (
+                    "misfire_policy",
+                    "max_catch_up",
+                    "catch_up_window_seconds",
+                    "overlap_policy",
+                    "max_run_seconds",
+                    "jitter_seconds",
+                ),
+            },
+        ),
+        (
+            _("Clock changes"),
+            {"classes": ("collapse",), "fields": ("dst_gap", "dst_fold")},
+        ),
+        (
+            _("Delivery"),
+            {"classes": ("collapse",), "fields": ("delivery", "enqueuer", "options")},
+        ),
+    )
+    _now = (_("Now"), {"fields": (("state", "next_run", "last_run"),)})
+
+    class Media:
+        css = {"all": ("django_dyncron/admin.css",)}
+
+    # --- the list ---
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return CronJobChangeList
+
+    @admin.display(description=_("cron job"), ordering="job_id")
+    def job(self, job: CronJob) -> SafeString:
+        queue = "" if job.queue == "default" else f" → {job.queue}"
+        return format_html("{} <small>{}{}</small>", job.job_id, _breakable(job.task_name), queue)
+
+    @admin.display(description=_("state"))
+    def state(self, job: CronJob) -> SafeString:
+        ahead = view_of(job).outlook
+        return format_html(
+            "{} {}", mark(ahead.state, JOB_STATES[ahead.state]), error_html(ahead.error)
+        )
+
+    @admin.display(description=_("when"), ordering="cron_expression")
+    def when(self, job: CronJob) -> SafeString:
+        return format_html(
+            "{} <small>{} {}</small>", view_of(job).words, job.cron_expression, job.time_zone
+        )
+
+    @admin.display(description=_("next run"), ordering="due_at")
+    def next_run(self, job: CronJob) -> str:
+        view = view_of(job)
+        moment = view.outlook.next_run_at
+        return NOTHING if moment is None else moment_html(moment, view.now)
+
+    @admin.display(description=_("last run"), ordering="last_run_at")
+    def last_run(self, job: CronJob) -> str:
+        view = view_of(job)
+        run = view.latest_run
+        if run is not None:
+            moment = moment_html(run.scheduled_for or run.created_at, view.now)
+            return format_html("{} {}", outcome_of(run), moment)
+        return moment_html(job.last_run_at, view.now) if job.last_run_at else NOTHING
+
+    # --- the form ---
+
+    @admin.display(description=_("in words"))
+    def schedule(self, job: CronJob) -> str:
+        return schedule_panel(job, timezone.now())
+
+    def get_fieldsets(self, request: HttpRequest, obj: CronJob | None = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        return fieldsets if obj is None else (self._now, *fieldsets)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: CronJob | None = None) -> Any:
+        fields = [*super().get_readonly_fields(request, obj), "schedule"]
+        if obj is not None:
+            fields += ["job_id", "state", "next_run", "last_run"]
+        if not self.has_pause_permission(request):
+            fields.append("is_active")
+        return fields
+
+    def get_object(self, request: HttpRequest, *args: Any, **options: Any) -> CronJob | None:
+        job: CronJob | None = super().get_object(request, *args, **options)
+        if job is not None:
+            # Before a form puts unsaved values into it.
+            look_at([job])
+        return job
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any
+    ) -> HttpResponse:
+        try:
+            return super().changeform_view(request, object_id, *args, **options)
+        except DatabaseError:
+            # An update that found no row: the job went away while its form was being saved.
+            if object_id is None or self.get_object(request, unquote(object_id)) is not None:
+                raise
+        self.message_user(request, _("The cron job was deleted meanwhile."), messages.WARNING)
+        listing = "admin:django_dyncron_cronjob_changelist"
+        return HttpResponseRedirect(reverse(listing, current_app=self.admin_site.name))
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        form = context["adminform"].form
+        if form.is_bound and form.is_only_checked and not form.errors:
+            self.message_user(request, _("No mistakes found. Nothing is saved yet."), messages.INFO)
+        job = context.get("original")
+        if job is not None:
+            context["dyncron_runs_url"] = runs_url(job.job_id, request, self.admin_site)
+        return super().render_change_form(request, context, *args, **options)
+
+
+def _breakable(dotted_name: str) -> SafeString:
+    """Let a long name go on in the next line after a dot or an underscore."""
+    parts = re.split(r"(?<=[._])", dotted_name)
+    return format_html_join(mark_safe("<wbr>"), "{}", ([part] for part in parts))
+
+
+@admin.register(CronJob)
+class CronJobAdmin(CronJobAdminMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Cron jobs in the plain admin."""

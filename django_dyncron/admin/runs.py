@@ -1,0 +1,136 @@
+"""The history of runs: to read, never to write."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from ..models import CronRun
+from .database import ReadOnlyMixin, SchedulerDatabaseMixin
+from .filters import JobFilter
+from .marks import NOTHING, error_html, mark
+from .moments import duration, exact
+
+
+class CronRunAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
+    """Lists what became of each slot."""
+
+    list_display = ("slot", "job_id", "result", "late_by", "took", "replica")
+    list_display_links = ("slot",)
+    list_filter = (JobFilter, "status", "kind")
+    search_fields = ("job_id",)
+    search_help_text = _("Search by job id.")
+    show_full_result_count = False
+    fieldsets = (
+        (None, {"fields": ("job_id", "kind", "slot", "slot_count", "outcome", "error")}),
+        (
+            _("What was called"),
+            {"fields": ("task_name", "arguments", "queue", "enqueuer", "options")},
+        ),
+        (
+            _("How it went"),
+            {
+                "fields": (
+                    "recorded",
+                    "enqueued",
+                    "started",
+                    "finished",
+                    "late_by",
+                    "took",
+                    "replica",
+                    "attempts",
+                    "delivery",
+                    "task_id",
+                    "id",
+                )
+            },
+        ),
+    )
+
+    class Media:
+        css = {"all": ("django_dyncron/admin.css",)}
+
+    @admin.display(description=_("scheduled for"), ordering="scheduled_for")
+    def slot(self, run: CronRun) -> str:
+        if run.scheduled_for is None:
+            return _("by hand, %s") % exact(run.created_at)
+        if run.skipped_until is None:
+            return exact(run.scheduled_for)
+        return f"{exact(run.scheduled_for)} – {exact(run.skipped_until)}"
+
+    @admin.display(description=_("outcome"), ordering="status")
+    def result(self, run: CronRun) -> SafeString:
+        return format_html("{} {}", outcome_of(run), error_html(run.error))
+
+    @admin.display(description=_("outcome"))
+    def outcome(self, run: CronRun) -> SafeString:
+        return outcome_of(run)
+
+    @admin.display(description=_("late by"))
+    def late_by(self, run: CronRun) -> str:
+        """Show how long after its slot the run was handed over or, failing that, started."""
+        delivered_at = run.enqueued_at or run.started_at
+        if run.scheduled_for is None or delivered_at is None:
+            return NOTHING
+        return duration(delivered_at - run.scheduled_for)
+
+    @admin.display(description=_("took"))
+    def took(self, run: CronRun) -> str:
+        if run.started_at is None or run.finished_at is None:
+            return NOTHING
+        return duration(run.finished_at - run.started_at)
+
+    @admin.display(description=_("payload"))
+    def arguments(self, run: CronRun) -> str:
+        return json.dumps(run.payload, indent=2, ensure_ascii=False)
+
+    @admin.display(description=_("recorded"))
+    def recorded(self, run: CronRun) -> str:
+        return _to_the_second(run.created_at)
+
+    @admin.display(description=_("enqueued"))
+    def enqueued(self, run: CronRun) -> str:
+        return _to_the_second(run.enqueued_at)
+
+    @admin.display(description=_("started"))
+    def started(self, run: CronRun) -> str:
+        return _to_the_second(run.started_at)
+
+    @admin.display(description=_("finished"))
+    def finished(self, run: CronRun) -> str:
+        return _to_the_second(run.finished_at)
+
+
+@admin.register(CronRun)
+class CronRunAdmin(CronRunAdminMixin, admin.ModelAdmin):  # type: ignore[type-arg]
+    """Runs in the plain admin."""
+
+
+def outcome_of(run: CronRun) -> SafeString:
+    """Return the status of a run in words and, if it was skipped, why."""
+    words = run.get_status_display()
+    return mark(run.status, f"{words} ({run.reason})" if run.reason else words)
+
+
+def _to_the_second(moment: datetime | None) -> str:
+    return NOTHING if moment is None else exact(moment, seconds=True)
+
+
+def runs_url(job_id: str, request: HttpRequest, site: admin.AdminSite) -> str | None:
+    """Return the address of a job's runs; ``None`` for those who may not see them."""
+    runs_admin = site._registry.get(CronRun)
+    if runs_admin is None or not runs_admin.has_view_permission(request):
+        return None
+    try:
+        listing = reverse("admin:django_dyncron_cronrun_changelist", current_app=site.name)
+    except NoReverseMatch:
+        return None
+    return f"{listing}?{urlencode({JobFilter.parameter_name: job_id})}"

@@ -1,0 +1,127 @@
+"""The form of a cron job: whatever it accepts, the scheduler can run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms.fields import InvalidJSONInput
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from .conf import read_settings
+from .models import CronJob
+from .registry import registered_tasks
+from .widgets import SuggestingInput
+
+if TYPE_CHECKING:
+    _ModelForm = forms.ModelForm[CronJob]
+else:
+    _ModelForm = forms.ModelForm
+
+CHECK_BUTTON = "_check"
+"""Name of the button that has a form checked and shown again, and saves nothing."""
+
+
+class JSONObjectField(forms.JSONField):
+    """A JSON object typed as text; empty is ``{}``. Says where the text stops being JSON."""
+
+    widget = forms.Textarea(
+        attrs={"rows": 4, "cols": 60, "class": "dyncron-code", "spellcheck": "false"}
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        # A model field suggests its own widget, a taller one.
+        super().__init__(*args, **{**options, "widget": self.widget})
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and value.strip():
+            try:
+                json.loads(value)
+            except json.JSONDecodeError as error:
+                raise ValidationError(
+                    _(
+                        "This is not JSON: %(problem)s (line %(line)d, column %(column)d). "
+                        'Write an object such as {"user_id": 7}.'
+                    ),
+                    code="invalid",
+                    params={"problem": error.msg, "line": error.lineno, "column": error.colno},
+                ) from error
+        return super().to_python(value)
+
+    def clean(self, value: Any) -> Any:
+        cleaned = super().clean(value)
+        return {} if cleaned is None else cleaned
+
+    def prepare_value(self, value: Any) -> Any:
+        if isinstance(value, InvalidJSONInput):
+            return value
+        return json.dumps(value, indent=2, ensure_ascii=False, cls=self.encoder)
+
+
+@cache
+def _time_zones() -> tuple[str, ...]:
+    return tuple(name for name in available_timezones() if not name.startswith("posix"))
+
+
+def _queue_systems() -> Iterable[str]:
+    return read_settings()[0].enqueuers
+
+
+class CronJobForm(_ModelForm):
+    """Edits a cron job, by the rules of :meth:`CronJob.full_clean`.
+
+    Submitted by the button :data:`CHECK_BUTTON` it is validated and never valid to be saved.
+    """
+
+    class Meta:
+        model = CronJob
+        fields = "__all__"
+        field_classes = {"payload": JSONObjectField, "options": JSONObjectField}
+        widgets = {
+            "job_id": forms.TextInput(attrs={"class": "vTextField"}),
+            "task_name": SuggestingInput(registered_tasks, {"class": "vTextField"}),
+            "cron_expression": forms.TextInput(
+                attrs={"class": "vTextField dyncron-code", "spellcheck": "false"}
+            ),
+            "time_zone": SuggestingInput(_time_zones, {"class": "vTextField"}),
+            "enqueuer": SuggestingInput(_queue_systems, {"class": "vTextField"}),
+            "description": forms.Textarea(attrs={"rows": 2, "cols": 60}),
+        }
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for name in ("starts_at", "ends_at"):
+            if name in self.fields:
+                self.fields[name].help_text = _("In %(zone)s time.") % {
+                    "zone": timezone.get_current_timezone_name()
+                }
+
+    @property
+    def is_only_checked(self) -> bool:
+        """Whether this form was submitted to be looked at, not to be saved."""
+        return self.is_bound and CHECK_BUTTON in self.data
+
+    def is_valid(self) -> bool:
+        return super().is_valid() and not self.is_only_checked
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        # What is said about a field at fault is about what was typed, not about what was saved.
+        for name in ("cron_expression", "time_zone", "payload"):
+            if name in self.errors:
+                setattr(self.instance, name, self[name].data or "")
+        return cleaned
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        """Add an error; a fault of a field that this form lacks becomes one of the whole."""
+        if field is not None or not hasattr(error, "error_dict"):
+            super().add_error(field, error)
+            return
+        for name, errors in error.error_dict.items():
+            super().add_error(name if name in self.fields else None, errors)

@@ -1,0 +1,93 @@
+"""What can be wrong with a cron job as a whole, found when somebody saves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.translation import gettext as _
+
+from .conf import ConfigurationError, get_settings, load_enqueuer, read_settings
+from .core.definitions import CronJobDefinition
+from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
+from .core.schedule import CronSchedule
+from .validators import validate_cron_expression, validate_payload, validate_time_zone
+
+_Fault = tuple[str, str]
+_OF_THE_TASK = frozenset({"task_name", "payload", "queue", "options"})
+
+
+def check_job(job: CronJobDefinition) -> dict[str, list[str]]:
+    """Return what is wrong with ``job``, as messages by field name; empty if nothing is.
+
+    These are the rules that no field can judge alone: the expression in its zone, the order of its
+    dates, and whether its enqueuer would take the task. What a field's own validators refuse is not
+    said again. A fault of the settings, not of the job, is under ``NON_FIELD_ERRORS``.
+    """
+    faults: dict[str, list[str]] = {}
+    for find in (_in_schedule, _in_dates, _in_objects, _in_task):
+        for field, message in find(job):
+            faults.setdefault(field, []).append(message)
+    return faults
+
+
+def _in_schedule(job: CronJobDefinition) -> Iterator[_Fault]:
+    if _is_refused_alone(job):
+        return
+    try:
+        CronSchedule.parse(
+            job.cron_expression,
+            job.time_zone or read_settings()[0].time_zone,
+            dst_gap=job.dst_gap,
+            dst_fold=job.dst_fold,
+            hash_id=job.job_id,
+        )
+    except InvalidCronExpression as error:
+        # The two policies are choices, which their fields check.
+        if error.field not in ("dst_gap", "dst_fold"):
+            yield "cron_expression", str(error)
+
+
+def _is_refused_alone(job: CronJobDefinition) -> bool:
+    try:
+        validate_cron_expression(job.cron_expression)
+        if job.time_zone:
+            validate_time_zone(job.time_zone)
+    except ValidationError:
+        return True
+    return False
+
+
+def _in_dates(job: CronJobDefinition) -> Iterator[_Fault]:
+    if job.starts_at and job.ends_at and job.starts_at >= job.ends_at:
+        yield "ends_at", _("This must be later than “not before”.")
+
+
+def _in_objects(job: CronJobDefinition) -> Iterator[_Fault]:
+    # A field that may be blank runs no validator on an empty list or an empty text.
+    if not job.payload:
+        try:
+            validate_payload(job.payload)
+        except ValidationError as error:
+            yield "payload", error.messages[0]
+    if not isinstance(job.options, dict):
+        yield "options", _("The options must be a JSON object such as {}.")
+
+
+def _in_task(job: CronJobDefinition) -> Iterator[_Fault]:
+    if not job.task_name or not isinstance(job.payload, dict):
+        return
+    try:
+        settings = get_settings()
+        if job.enqueuer not in ("", "default", *settings.enqueuers):
+            known = ", ".join(["default", *settings.enqueuers])
+            yield "enqueuer", _("There is no such name among ENQUEUERS: use one of %s.") % known
+            return
+        load_enqueuer(job.enqueuer, settings).check_task(job.task_name, job.payload, job.queue)
+    except EnqueueRefused as error:
+        yield error.field if error.field in _OF_THE_TASK else NON_FIELD_ERRORS, str(error)
+    except ConfigurationError as error:
+        yield NON_FIELD_ERRORS, _("The task cannot be checked, a setting is wrong: %s") % error
+    except Exception as error:  # an enqueuer may be anybody's code
+        reason = one_line(error, with_type=True)
+        yield NON_FIELD_ERRORS, _("The task cannot be checked: %s") % reason

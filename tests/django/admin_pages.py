@@ -1,0 +1,93 @@
+"""What the tests of the admin share: people with permissions, jobs in every state, form data."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from django_dyncron import ITaskEnqueuer, background_task
+from django_dyncron.models import CronJob
+
+JOBS = "/admin/django_dyncron/cronjob/"
+RUNS = "/admin/django_dyncron/cronrun/"
+REPLICAS = "/admin/django_dyncron/replica/"
+
+
+@background_task
+def send_newsletter(user_id: int, subject: str = "News") -> None:
+    """Stand in for a task of a project."""
+
+
+@background_task
+def no_arguments() -> None:
+    """Stand in for a task that takes nothing."""
+
+
+class RaisingEnqueuer(ITaskEnqueuer):
+    """An enqueuer with a bug in its check."""
+
+    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
+        """Do nothing."""
+
+    def check_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
+        raise RuntimeError("boom")
+
+
+TASK = f"{__name__}.send_newsletter"
+
+
+def at(text: str) -> datetime:
+    """Read ``2026-11-30T12:57Z``."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+
+
+def client_with(*permissions: str, name: str = "staff") -> Client:
+    """Log in a staff member who has just these permissions."""
+    user = User.objects.create_user(name, is_staff=True)
+    found = Permission.objects.filter(
+        content_type__app_label="django_dyncron", codename__in=permissions
+    )
+    assert len(found) == len(permissions)
+    user.user_permissions.set(found)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def a_job(job_id: str = "newsletter", **values: Any) -> CronJob:
+    """Insert a job that is fine, but for what ``values`` say."""
+    fine = {"task_name": TASK, "cron_expression": "30 6 * * *", "payload": {"user_id": 7}}
+    job: CronJob = CronJob.objects.create(job_id=job_id, **(fine | values))
+    return CronJob.objects.get(pk=job.pk)
+
+
+def form_data(**values: Any) -> dict[str, Any]:
+    """Return what a browser posts for a job that is fine, but for ``values``."""
+    return {
+        "job_id": "newsletter",
+        "description": "",
+        "is_active": "on",
+        "task_name": TASK,
+        "payload": '{"user_id": 7}',
+        "queue": "default",
+        "cron_expression": "30 6 * * *",
+        "time_zone": "",
+        "starts_at_0": "",
+        "starts_at_1": "",
+        "ends_at_0": "",
+        "ends_at_1": "",
+        "misfire_policy": "fire_once",
+        "max_catch_up": "100",
+        "catch_up_window_seconds": "",
+        "overlap_policy": "allow",
+        "max_run_seconds": "86400",
+        "jitter_seconds": "0",
+        "dst_gap": "run_after",
+        "dst_fold": "first",
+        "delivery": "at_least_once",
+        "enqueuer": "",
+        "options": "{}",
+    } | values

@@ -1,0 +1,125 @@
+"""Who may do what to cron jobs in the admin, by whatever request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.test import Client
+
+from django_dyncron.models import CronJob
+from tests.django.admin_pages import JOBS, a_job, at, client_with, form_data
+
+pytestmark = pytest.mark.django_db
+
+
+def act(client: Client, action: str, *jobs: CronJob) -> str:
+    data = {"action": action, "_selected_action": [job.pk for job in jobs]}
+    answer = client.post(JOBS, data, follow=True)
+    return answer.content.decode()
+
+
+def choices(client: Client) -> list[str]:
+    form = client.get(JOBS).context["action_form"]
+    return [name for name, _ in form.fields["action"].choices if name] if form else []
+
+
+def test_a_viewer_can_change_nothing() -> None:
+    viewer = client_with("view_cronjob")
+    job = a_job()
+    change = f"{JOBS}{job.pk}/change/"
+    page = viewer.get(change).content.decode()
+
+    assert 'name="_save"' not in page
+    assert 'name="_check"' not in page
+    assert viewer.get(f"{JOBS}add/").status_code == 403
+    assert viewer.post(f"{JOBS}add/", form_data(job_id="new")).status_code == 403
+    assert viewer.post(change, form_data(queue="other")).status_code == 403
+    assert viewer.post(change, form_data(queue="other", _check="")).status_code == 403
+    assert viewer.post(f"{JOBS}{job.pk}/delete/", {"post": "yes"}).status_code == 403
+    for action in ("pause_jobs", "resume_jobs", "delete_selected"):
+        act(viewer, action, job)
+
+    assert choices(viewer) == []
+    assert CronJob.objects.filter(job_id="newsletter", queue="default", is_active=True).exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_nobody_gets_in_without_a_permission() -> None:
+    job = a_job()
+    client = client_with()
+
+    assert client.get(JOBS).status_code == 403
+    assert client.get(f"{JOBS}{job.pk}/change/").status_code == 403
+
+
+def test_pausing_takes_its_own_permission_and_no_other() -> None:
+    job = a_job()
+    editor = client_with("view_cronjob", "change_cronjob", name="editor")
+    pauser = client_with("view_cronjob", "pause_cronjob", name="pauser")
+
+    assert choices(editor) == []
+    act(editor, "pause_jobs", job)
+    assert CronJob.objects.get().is_active
+
+    assert choices(pauser) == ["pause_jobs", "resume_jobs"]
+    assert "Paused 1 cron job." in act(pauser, "pause_jobs", job)
+    assert not CronJob.objects.get().is_active
+    assert pauser.post(f"{JOBS}{job.pk}/change/", form_data(queue="x")).status_code == 403
+
+
+@pytest.mark.parametrize("was_active", [True, False])
+def test_the_form_cannot_pause_without_that_permission(was_active: bool) -> None:
+    editor = client_with("view_cronjob", "change_cronjob")
+    job = a_job(is_active=was_active)
+    data = form_data(queue="mail")
+    if was_active:
+        del data["is_active"]
+
+    assert editor.post(f"{JOBS}{job.pk}/change/", data).status_code == 302
+
+    saved = CronJob.objects.get()
+    assert (saved.queue, saved.is_active) == ("mail", was_active)
+
+
+def test_adding_without_that_permission_makes_an_active_job() -> None:
+    adder = client_with("add_cronjob", "view_cronjob")
+    data = form_data()
+    del data["is_active"]
+
+    assert adder.post(f"{JOBS}add/", data).status_code == 302
+    assert CronJob.objects.get().is_active
+
+
+def test_actions_are_logged_with_the_actor() -> None:
+    pauser = client_with("view_cronjob", "pause_cronjob", name="grace")
+    jobs = [a_job("a"), a_job("b"), a_job("c", is_active=False)]
+
+    assert "Paused 2 cron jobs." in act(pauser, "pause_jobs", *jobs)
+    act(pauser, "resume_jobs", jobs[2])
+
+    entries: Any = LogEntry.objects.order_by("pk").values_list(
+        "user__username", "object_repr", "action_flag", "change_message"
+    )
+    assert list(entries) == [
+        ("grace", "a", CHANGE, "Paused."),
+        ("grace", "b", CHANGE, "Paused."),
+        ("grace", "c", CHANGE, "Resumed."),
+    ]
+
+
+def test_resuming_fires_nothing_of_the_past() -> None:
+    pauser = client_with("view_cronjob", "pause_cronjob")
+    paused, running = a_job("paused", is_active=False), a_job("running")
+    CronJob.objects.filter(pk=paused.pk).update(plan_from=None)
+    CronJob.objects.filter(pk=running.pk).update(plan_from=at("2026-01-01T00:00Z"))
+
+    assert "Resumed 1 cron job;" in act(pauser, "resume_jobs", paused, running)
+
+    paused.refresh_from_db()
+    running.refresh_from_db()
+    assert paused.is_active
+    assert paused.plan_from is not None
+    assert paused.plan_from > at("2026-01-02T00:00Z")
+    assert running.plan_from == at("2026-01-01T00:00Z")
