@@ -56,7 +56,7 @@ format: $(VENV)/.group-lint ## repair the style
 	$(BIN)/ruff format
 
 contracts: $(VENV)/.group-lint ## check the direction of imports
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports --no-logo --no-cache
 
 types: $(VENV)/.group-types ## check the types
 	$(BIN)/mypy

@@ -1,0 +1,79 @@
+"""The public API, used as a project would use it; only ever type-checked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django_dyncron import (
+    CronJobDefinition,
+    CronSchedule,
+    CurrentRun,
+    DynamicScheduler,
+    EnqueueError,
+    EnqueueNotSent,
+    EnqueueRefused,
+    ICronJobRepository,
+    ILockProvider,
+    InvalidCronExpression,
+    ITaskEnqueuer,
+    TickResult,
+    background_task,
+    cron_job,
+    current_run,
+)
+
+
+class Repository(ICronJobRepository):
+    async def get_active_jobs(self) -> list[CronJobDefinition]:
+        return [CronJobDefinition("report", "shop.tasks.report", "0 6 * * *", {"full": True})]
+
+    async def update_last_run(self, job_id: str, run_time: datetime) -> None:
+        self.noted = (job_id, run_time)
+
+
+class Locks(ILockProvider):
+    async def acquire_lock(self, lock_key: str, ttl_seconds: int) -> bool:
+        return True
+
+    async def release_lock(self, lock_key: str) -> None:
+        return None
+
+
+class Queue(ITaskEnqueuer):
+    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> str:
+        if queue == "closed":
+            raise EnqueueRefused("There is no such queue.", field="queue")
+        if not payload:
+            raise EnqueueNotSent("Not now.")
+        raise EnqueueError("Nobody knows.")
+
+
+@background_task
+def plain(user_id: int) -> None:
+    run: CurrentRun | None = current_run()
+    noted = [user_id, run and run.job_id, run and run.scheduled_for]
+    noted.clear()
+
+
+@cron_job("0 6 * * *", job_id="report", payload={"full": True}, time_zone="Asia/Tokyo")
+@background_task(queue="mail")
+async def report(full: bool) -> None:
+    assert full
+
+
+async def run() -> TickResult:
+    scheduler = DynamicScheduler(Repository(), Queue(), Locks(), 10, time_zone="Europe/Paris")
+    result: TickResult = await scheduler.tick()
+    await scheduler.start()
+    scheduler.stop()
+    return result
+
+
+def upcoming(expression: str) -> list[datetime]:
+    try:
+        schedule = CronSchedule.parse(expression, "Europe/Paris", dst_gap="skip", hash_id="report")
+    except InvalidCronExpression as error:
+        raise LookupError(error.field, error.value) from error
+    after: datetime = schedule.next_after(datetime(2026, 11, 30, tzinfo=UTC))
+    return [*schedule.upcoming(after, 5), *schedule.between(after, after)]
