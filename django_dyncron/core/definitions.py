@@ -71,7 +71,8 @@ class Slot:
     scheduled_for: datetime
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scheduled_for", aware_utc(self.scheduled_for))
+        if self.scheduled_for.tzinfo is not UTC:
+            object.__setattr__(self, "scheduled_for", aware_utc(self.scheduled_for))
 
     def lock_key(self, prefix: str) -> str:
         """Return the lock key of this slot, the minute written in UTC."""

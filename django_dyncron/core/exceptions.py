@@ -62,7 +62,8 @@ class EnqueueRefused(EnqueueError):
 
 def one_line(error: BaseException, *, with_type: bool = False) -> str:
     """Return an error as one readable line, with its type where the words may not say enough."""
-    text = " ".join(str(error).split())
+    # Without NUL, which PostgreSQL's text cannot hold: an error may quote anything.
+    text = " ".join(str(error).replace("\0", "\N{REPLACEMENT CHARACTER}").split())
     if with_type or not text:
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 
 from .definitions import CronJobDefinition, aware_utc
-from .exceptions import InvalidCronExpression
+from .exceptions import InvalidCronExpression, one_line
 from .policies import MisfirePolicy, SkipReason
 from .schedule import CronSchedule
 
@@ -85,10 +85,10 @@ def plan_job(
         runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots)
         return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
     except InvalidCronExpression as error:
-        return JobPlan(is_settled=True, error=str(error))
+        return JobPlan(is_settled=True, error=one_line(error))
     except Exception as error:
         # Whatever one row holds, the others must go on.
-        return JobPlan(is_settled=True, error=f"{type(error).__name__}: {error}")
+        return JobPlan(is_settled=True, error=one_line(error, with_type=True))
 
 
 def schedule_for(job: CronJobDefinition, rules: PlanningRules) -> CronSchedule:
@@ -137,10 +137,12 @@ def _runs(
         ) from None
     wanted = job.max_catch_up if policy is MisfirePolicy.FIRE_ALL else 1
     newest_first: list[datetime] = []
-    slot = schedule.latest_at(until, after=after)
-    while slot is not None and len(newest_first) < wanted:
+    while until > after and len(newest_first) < wanted:
+        slot = schedule.latest_at(until, after=after)
+        if slot is None:
+            break
         newest_first.append(slot)
-        slot = schedule.latest_at(slot - _INSTANT, after=after)
+        until = slot - _INSTANT
     if policy is MisfirePolicy.SKIP and newest_first:
         on_time = max(_MINUTE, 2 * rules.tick_interval)
         if now - newest_first[0] > on_time:

@@ -6,27 +6,23 @@ adding its run row; the swap compares everything the plan was made from, the row
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 
 from ..core.claims import ClaimedBatch, ClaimOrder, StoredJob, SweepOrder
-from ..core.definitions import CronJobDefinition, Run, Slot
+from ..core.definitions import Run, Slot
 from ..core.planning import JobPlan
 from ..core.policies import RunStatus
 from ..core.runs import Record
-from ..core.tzdata import tzdata_version
-from ..models import DEFINITION_FIELDS, NEEDS_PLANNING
+from ..models import NEEDS_PLANNING
 from . import records
-from .dialects import Dialect, dialect_of
+from .dialects import BatchRow, Dialect, Row, dialect_of
 from .overlap import without_overlaps
-from .reading import SEEN_FIELDS, read_batch
 
 Planned = tuple[StoredJob, JobPlan]
-Row = Mapping[str, Any]
 
 
 def claim_due(using: str, order: ClaimOrder) -> ClaimedBatch:
@@ -35,14 +31,15 @@ def claim_due(using: str, order: ClaimOrder) -> ClaimedBatch:
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
         records.write(dialect, order.records)
-        rows = {row["id"]: row for row in read_batch(using, order, dialect)}
+        rows = {row.key: row for row in dialect.read(order)}
         planned = without_overlaps(using, [_plan(row, order) for row in rows.values()], order.at)
         refused = _refused(order, planned)
         planned = [pair for pair in planned if pair[0].key not in refused]
         runs = _runs(order, planned)
         added = dialect.claim(
-            [_cursor_row(rows[stored.key], plan) for stored, plan in planned],
-            [*(_run_row(key, run, order) for key, run in runs), *_skip_rows(order, planned)],
+            [(rows[stored.key], plan) for stored, plan in planned],
+            [*(_run_row(key, run) for key, run in runs), *_skip_rows(order, planned)],
+            order,
         )
         won = [run for _, run in runs if run.run_id in added]
         waiting = [run for run in won if not run.attempts]
@@ -72,13 +69,11 @@ def deliver_inside(
     return delivered
 
 
-def _plan(row: Row, order: ClaimOrder) -> Planned:
-    definition = CronJobDefinition(**{name: row[name] for name in DEFINITION_FIELDS})
-    if "unreadable" in row:
-        plan = JobPlan(is_settled=True, error=row["unreadable"])
-        return StoredJob(row["id"], definition, None), plan
-    cursor = row["due_at"] if row["due_at"] > NEEDS_PLANNING else None
-    stored = StoredJob(row["id"], definition, cursor, row["plan_from"])
+def _plan(row: BatchRow, order: ClaimOrder) -> Planned:
+    cursor = row.due_at if row.due_at > NEEDS_PLANNING else None
+    stored = StoredJob(row.key, row.definition, cursor, row.plan_from)
+    if row.unreadable:
+        return stored, JobPlan(is_settled=True, error=row.unreadable)
     return stored, order.plan(stored)
 
 
@@ -115,33 +110,11 @@ def _runs(order: ClaimOrder, planned: Iterable[Planned]) -> list[tuple[int, Run]
     ]
 
 
-def _cursor_row(row: Row, plan: JobPlan) -> Row:
-    return {
-        "id": row["id"],
-        "next_run_at": plan.next_run_at,
-        "is_settled": plan.is_settled,
-        "planned_in_zone": plan.time_zone,
-        "planned_with_tzdata": tzdata_version(),
-        # PostgreSQL's text holds no NUL, and an error may quote anything.
-        "error": plan.error.replace("\0", "\N{REPLACEMENT CHARACTER}"),
-        **{f"seen_{name}": row[f"seen_{name}"] for name in SEEN_FIELDS},
-    }
-
-
-def _run_row(key: int, run: Run, order: ClaimOrder) -> Row:
-    return {
-        "job": key,
-        "id": run.run_id,
-        "scheduled_for": run.scheduled_for,
-        "status": RunStatus.CLAIMED,
-        "reason": "",
-        "created_at": order.at,
-        "replica": order.replica_id,
-        "attempts": run.attempts,
-        "lease_until": run.lease_until,
-        "skipped_until": None,
-        "slot_count": 1,
-    }
+def _run_row(key: int, run: Run) -> Row:
+    row = {"job": key, "id": run.run_id, "scheduled_for": run.scheduled_for}
+    if not run.attempts:
+        row |= {"attempts": 0, "lease_until": run.lease_until}
+    return row
 
 
 def _skip_rows(order: ClaimOrder, planned: Iterable[Planned]) -> Iterator[Row]:
@@ -154,8 +127,6 @@ def _skip_rows(order: ClaimOrder, planned: Iterable[Planned]) -> Iterator[Row]:
                 "scheduled_for": slot.scheduled_for,
                 "status": RunStatus.SKIPPED,
                 "reason": skip.reason,
-                "created_at": order.at,
-                "replica": order.replica_id,
                 "attempts": 0,
                 "lease_until": None,
                 "skipped_until": skip.last if skip.count > 1 else None,

@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import F
-from django.db.models.expressions import Combinable
 from django.utils.module_loading import import_string
+
+from ..core.claims import ClaimOrder
+from ..core.definitions import CronJobDefinition
+from ..core.planning import JobPlan
+from ..core.policies import RunStatus
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """A job's row as it was read, locked.
+
+    ``seen`` is what its dialect compares when the cursor is swapped. A row with a value that its
+    column forbids says so in ``unreadable``.
+    """
+
+    key: int
+    definition: CronJobDefinition
+    due_at: datetime
+    plan_from: datetime | None
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    unreadable: str = ""
+
+
+Move = tuple[BatchRow, JobPlan]
+"""A row and where its plan moves the cursor."""
 
 
 class Dialect(ABC):
@@ -26,15 +51,16 @@ class Dialect(ABC):
     def begin(self) -> None:
         """Do what must come first in a transaction that is going to write."""
 
-    def seen(self, name: str) -> Combinable:
-        """Return the expression by which column ``name`` is read and later compared."""
-        return F(name)
+    @abstractmethod
+    def read(self, order: ClaimOrder) -> list[BatchRow]:
+        """Read and lock up to ``order.limit`` rows: due ones first, then those to be planned."""
 
     @abstractmethod
-    def claim(self, cursors: Sequence[Row], runs: Sequence[Row]) -> set[UUID]:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
         """Swap cursors and add the run rows of the jobs whose swap succeeded.
 
-        ``runs`` name their job's key as ``job``. Return the ids of the rows that were added.
+        ``runs`` name their job's key as ``job`` and leave out what :func:`new_run` says. Return the
+        ids of the rows that were added.
         """
 
     @abstractmethod
@@ -44,6 +70,20 @@ class Dialect(ABC):
         A job's ``enqueued_at`` never moves its last run backwards; an ``error`` of ``None`` leaves
         the one noted before.
         """
+
+
+def new_run(order: ClaimOrder) -> dict[str, Any]:
+    """Return the columns that most run rows of a batch share."""
+    return {
+        "status": RunStatus.CLAIMED,
+        "reason": "",
+        "created_at": order.at,
+        "replica": order.replica_id,
+        "attempts": 1,
+        "lease_until": order.at + order.lease,
+        "skipped_until": None,
+        "slot_count": 1,
+    }
 
 
 _DIALECTS = {

@@ -15,8 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
+from ..core.claims import ClaimOrder
 from ..models import CronJob, CronRun
-from .dialects import Dialect, Row
+from .dialects import BatchRow, Dialect, Move, Row, new_run
+from .reading import move_row, read_batch
 
 _COPIED = ("job_id", "task_name", "payload", "queue", "enqueuer", "options", "delivery")
 _PLANNED = ("cron_expression", "time_zone", "dst_gap", "dst_fold", "starts_at", "ends_at")
@@ -26,10 +28,16 @@ _WAS_BROKEN = Q(is_settled=True, planned_in_zone="")
 class PortableDialect(Dialect):
     """Compare-and-swap by ``UPDATE … WHERE``, judged by the number of rows it changed."""
 
-    def claim(self, cursors: Sequence[Row], runs: Sequence[Row]) -> set[UUID]:
-        moved = {row["id"] for row in cursors if self._swap(row)}
+    def read(self, order: ClaimOrder) -> list[BatchRow]:
+        return read_batch(self.connection.alias, order)
+
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+        moved = {move[0].key for move in moves if self._swap(move_row(*move))}
         jobs = {job["id"]: job for job in self._jobs().filter(pk__in=moved).values("id", *_COPIED)}
-        return {row["id"] for row in runs if row["job"] in moved and self._add(row, jobs)}
+        common = new_run(order)
+        return {
+            run["id"] for run in runs if run["job"] in moved and self._add({**common, **run}, jobs)
+        }
 
     def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
         for run in runs:

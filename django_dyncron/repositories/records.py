@@ -86,4 +86,4 @@ def _job_rows(records: Sequence[Record]) -> Collection[dict[str, Any]]:
 
 def _clean(error: str) -> str:
     """Return ``error`` without NUL, which PostgreSQL's text cannot hold."""
-    return error.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return error.replace("\0", "\N{REPLACEMENT CHARACTER}") if error else ""

@@ -16,7 +16,9 @@ from django.db.models import TextField
 from django.db.models.expressions import Combinable, F
 from django.db.models.functions import Cast
 
-from .dialects import Dialect, Row
+from ..core.claims import ClaimOrder
+from .dialects import BatchRow, Dialect, Move, Row, new_run
+from .reading import move_row, read_batch
 from .tables import JOB, RUN
 
 _MOMENTS = frozenset({"due_at", "plan_from", "starts_at", "ends_at"})
@@ -124,6 +126,10 @@ WHERE {JOB}.job_id = v.job_id
 """
 
 
+def _seen(name: str) -> Combinable:
+    return Cast(name, TextField()) if name in _MOMENTS else F(name)
+
+
 class SqliteDialect(Dialect):
     """One write after another under SQLite's single write lock."""
 
@@ -133,19 +139,20 @@ class SqliteDialect(Dialect):
         with self.connection.cursor() as cursor:
             cursor.execute(f"UPDATE {RUN} SET id = id WHERE false")
 
-    def seen(self, name: str) -> Combinable:
-        return Cast(name, TextField()) if name in _MOMENTS else F(name)
+    def read(self, order: ClaimOrder) -> list[BatchRow]:
+        return read_batch(self.connection.alias, order, _seen)
 
-    def claim(self, cursors: Sequence[Row], runs: Sequence[Row]) -> set[UUID]:
-        if not cursors:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+        if not moves:
             return set()
         with self.connection.cursor() as cursor:
-            cursor.execute(_SWAP, [self._json(cursors)])
+            cursor.execute(_SWAP, [self._json([move_row(*move) for move in moves])])
             moved = {row[0] for row in cursor.fetchall()}
-            runs = [run for run in runs if run["job"] in moved]
-            if not runs:
+            common = new_run(order)
+            added = [{**common, **run} for run in runs if run["job"] in moved]
+            if not added:
                 return set()
-            cursor.execute(_ADD, [self._json(runs)])
+            cursor.execute(_ADD, [self._json(added)])
             return {UUID(row[0]) for row in cursor.fetchall()}
 
     def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
