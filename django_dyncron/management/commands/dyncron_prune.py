@@ -1,0 +1,45 @@
+"""``manage.py dyncron_prune``: delete old runs now, as the scheduler does bit by bit."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from django_dyncron.conf import database_alias, get_settings
+from django_dyncron.repositories.pruning import prunable, prune
+
+_AT_ONCE = 1000
+
+
+class Command(BaseCommand):
+    help = (
+        "Deletes runs older than RUN_RETENTION_DAYS, a thousand at a time. Claimed and running "
+        "ones stay, however old."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--days", type=float, metavar="N", help="Overrides RUN_RETENTION_DAYS.")
+        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        parser.add_argument("--dry-run", action="store_true", help="Only count them.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
+        settings = get_settings(**overrides)
+        days = settings.run_retention_days if options["days"] is None else options["days"]
+        if days is None:
+            raise CommandError("RUN_RETENTION_DAYS is None, which keeps runs: give --days.")
+        if days < 0:
+            raise CommandError(f"--days must not be negative: {days:g}.")
+        using = database_alias(settings)
+        before = timezone.now() - timedelta(days=days)
+        if options["dry_run"]:
+            self.stdout.write(f"{prunable(using, before).count()} runs would be deleted.")
+            return
+        deleted = 0
+        while pruned := prune(using, before, _AT_ONCE):
+            deleted += pruned
+        self.stdout.write(f"{deleted} runs deleted.")
