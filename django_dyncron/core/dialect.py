@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from croniter import croniter
+from croniter import CroniterError, croniter
 
 from .exceptions import InvalidCronExpression
 from .fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, LAST, Field, FieldKind, SpecialDay
@@ -61,7 +61,10 @@ def _expand(kind: FieldKind, items: list[str]) -> int:
         return 0
     probe = ["*"] * len(FIELD_KINDS)
     probe[kind.position] = ",".join(items)
-    values = croniter.expand(" ".join(probe))[0][kind.position]
+    try:
+        values = croniter.expand(" ".join(probe))[0][kind.position]
+    except CroniterError as error:  # a future release may be stricter than this module
+        raise kind.refuse(",".join(items), f"not accepted by croniter: {error}") from error
     if "*" in values:
         values = list(range(kind.low, kind.high + 1))
     return sum(1 << int(value) for value in set(values))
@@ -143,13 +146,12 @@ def _runs(kind: FieldKind, values: list[int], *, as_names: bool) -> str:
             runs[-1].append(value)
         else:
             runs.append([value])
-    spell = {number: name for name, number in kind.names.items()} if as_names else {}
-    return ",".join(
-        ("-" if len(run) > 2 else ",").join(
-            str(spell.get(value, value)) for value in (run if len(run) < 3 else (run[0], run[-1]))
-        )
-        for run in runs
-    )
+    names = {number: name for name, number in kind.names.items()} if as_names else {}
+    spelt = []
+    for run in runs:
+        texts = [names.get(value, str(value)) for value in run]
+        spelt.append(",".join(texts) if len(run) < 3 else f"{texts[0]}-{texts[-1]}")
+    return ",".join(spelt)
 
 
 def _special_day(kind: FieldKind, item: str) -> SpecialDay | None:

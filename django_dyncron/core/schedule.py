@@ -16,9 +16,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
 _CACHED_SCHEDULES = 16_384
 
-# After the last dated entry of the time zone database only standing rules are left, so a schedule
-# without a slot in the two generations from then on will never have one again. The rarest dates, a
-# 29 February on a given weekday, are 40 years apart at most.
+# From 2038 on the time zone database has standing rules, dated ones only for Ramadan up to 2087, so
+# a schedule without a slot in the two generations from then on will never have one again. The
+# rarest dates, a 29 February on a given weekday, are 40 years apart at most.
 _SETTLED = 24_837 * MINUTES_PER_DAY  # 2038-01-01
 _GENERATIONS = 22_000 * MINUTES_PER_DAY  # 60 years
 

@@ -33,7 +33,7 @@ class SlotSearch:
         if earliest < FIRST_MINUTE:
             earliest = FIRST_MINUTE
         span = earliest >> SPAN_BITS
-        while span <= latest >> SPAN_BITS:
+        while True:
             for start, end, offset, gap in self._timeline[span]:
                 if end <= earliest:
                     continue
@@ -43,15 +43,17 @@ class SlotSearch:
                     return None
                 slot = wall - offset
                 if slot < end:
-                    slot = max(slot, start)
+                    if slot < start:
+                        slot = start
                     return slot if slot <= latest else None
+            if span >= latest >> SPAN_BITS:
+                return None
             # On to the span of the next matching wall minute, give or take the greatest offset. A
             # day early, because clocks may go back at the border of two spans.
             wall = self._wall_from((span + 1 << SPAN_BITS) - MINUTES_PER_DAY)
             if wall is None:
                 return None
             span = max(span + 1, (wall >> SPAN_BITS) - 1)
-        return None
 
     def last_until(self, latest: int, earliest: int) -> int | None:
         """Find the last slot in ``earliest`` to ``latest``, both included."""

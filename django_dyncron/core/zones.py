@@ -65,11 +65,11 @@ class Timeline(dict[int, tuple[Window, ...]]):
     and fills itself in when asked.
     """
 
-    __slots__ = ("_fold", "_run_after_gap", "zone")
+    __slots__ = ("_fold", "_run_after_gap", "_zone")
 
     def __init__(self, zone: ZoneInfo, *, run_after_gap: bool, fold: str) -> None:
         super().__init__()
-        self.zone = zone
+        self._zone = zone
         self._run_after_gap = run_after_gap
         self._fold = fold
 
@@ -77,8 +77,8 @@ class Timeline(dict[int, tuple[Window, ...]]):
         first, end = span << SPAN_BITS, span + 1 << SPAN_BITS
         # A change up to a day outside the span still moves windows inside it.
         low, high = first - MINUTES_PER_DAY, end + MINUTES_PER_DAY
-        changes = clock_changes(self.zone, low, high)
-        offset = changes[0].before if changes else utc_offset(self.zone, low)
+        changes = clock_changes(self._zone, low, high)
+        offset = changes[0].before if changes else utc_offset(self._zone, low)
         windows, start, gap = [], low, 0
         for change in changes:
             windows.append(Window(start, change.at - self._cut_before(change), offset, gap))
