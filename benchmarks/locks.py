@@ -99,6 +99,7 @@ async def _report(subjects: list[Subject]) -> None:
 async def _batch_and_floor(subject: Subject) -> tuple[float, float]:
     """Measure both in turns, so that a busy machine is busy for both."""
     ours, floors = [], []
+    got = 0
     for _ in range(ROUNDS):
         keys = fresh_keys(BATCH)
         began = perf_counter()

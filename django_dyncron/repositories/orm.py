@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import InterfaceError, OperationalError, connections, router
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connections, reset_queries, router
 from django.db.models import Q
 
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
@@ -79,6 +80,9 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         return await sync_to_async(self._call_in_thread)(function, *arguments)
 
     def _call_in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        if settings.DEBUG:
+            # Nobody ends a request here, so the log of statements would only grow.
+            reset_queries()
         try:
             return function(self.using, *arguments)
         except (OperationalError, InterfaceError) as error:
