@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, TextField, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from ..core.claims import ClaimOrder
@@ -58,7 +58,11 @@ class PortableDialect(Dialect):
             .filter(seen)
             .update(
                 last_error=row["error"]
-                or Case(When(_WAS_BROKEN, then=Value("")), default=F("last_error")),
+                or Case(
+                    When(_WAS_BROKEN, then=Value("")),
+                    default=F("last_error"),
+                    output_field=TextField(),
+                ),
                 next_run_at=row["next_run_at"],
                 is_settled=row["is_settled"],
                 planned_in_zone=row["planned_in_zone"],

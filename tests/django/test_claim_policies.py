@@ -9,15 +9,28 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
+from django.db import connection
 
 from django_dyncron.core.definitions import Run
 from django_dyncron.core.exceptions import EnqueueRefused
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.models import CronJob, CronRun, Replica
+from django_dyncron.repositories import dialects
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock, RecordingEnqueuer
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+# SQLite compares moments as text, so it cannot do without its own.
+_DIALECTS = ["own dialect"] + ["portable dialect"] * (connection.vendor != "sqlite")
+
+
+@pytest.fixture(autouse=True, params=_DIALECTS)
+def _dialect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run everything in the database's own dialect, and in the one for any database."""
+    if request.param == "portable dialect":
+        monkeypatch.setattr(dialects, "_DIALECTS", {})
 
 
 def at(text: str) -> datetime:
@@ -317,8 +330,6 @@ async def test_what_a_starting_scheduler_plans_anew(
 
 
 def _set_zone(zone: str) -> None:
-    from django.db import connection
-
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_dyncron_cronjob SET time_zone = %s", [zone])
 

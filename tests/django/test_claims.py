@@ -11,10 +11,23 @@ from django.db import connection
 from django_dyncron.core.exceptions import EnqueueError
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.models import CronJob, CronRun
+from django_dyncron.repositories import dialects
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock, RecordingEnqueuer
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+# SQLite compares moments as text, so it cannot do without its own.
+_DIALECTS = ["own dialect"] + ["portable dialect"] * (connection.vendor != "sqlite")
+
+
+@pytest.fixture(autouse=True, params=_DIALECTS)
+def _dialect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run everything in the database's own dialect, and in the one for any database."""
+    if request.param == "portable dialect":
+        monkeypatch.setattr(dialects, "_DIALECTS", {})
+
 
 START = "2030-01-01T12:00:30Z"
 

@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
-from django_dyncron.locks.memory import MemoryLockProvider
-from django_dyncron.locks.postgres import PostgresLockProvider
-from django_dyncron.locks.redis import RedisLockProvider
-from django_dyncron.locks.sqlite import SqliteLockProvider
 
 from django_dyncron.conf import (
     ConfigurationError,
@@ -24,6 +20,10 @@ from django_dyncron.conf import (
 )
 from django_dyncron.core.ports import ICronJobRepository, ILockProvider, ITaskEnqueuer
 from django_dyncron.enqueuers.local import LocalTaskEnqueuer
+from django_dyncron.locks.memory import MemoryLockProvider
+from django_dyncron.locks.postgres import PostgresLockProvider
+from django_dyncron.locks.redis import RedisLockProvider
+from django_dyncron.locks.sqlite import SqliteLockProvider
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 
 HERE = __name__
