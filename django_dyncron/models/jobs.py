@@ -16,27 +16,7 @@ from ..core.definitions import CronJobDefinition
 from ..core.policies import Delivery, MisfirePolicy, OverlapPolicy
 from ..validators import validate_cron_expression, validate_payload, validate_time_zone
 from .due import DUE_AT, SCHEDULE_FIELDS, SCHEDULER_OWNED, plan_from_after
-
-
-class CronJobQuerySet(models.QuerySet["CronJob"]):
-    """Cron jobs; changing a schedule through it counts from that moment."""
-
-    def update(self, **values: Any) -> int:
-        """Update rows as ever; a schedule changed by it counts from this moment."""
-        if "plan_from" not in values and any(name in values for name in SCHEDULE_FIELDS):
-            # First, because MySQL evaluates assignments from left to right.
-            values = {"plan_from": plan_from_after(values), **values}
-        return super().update(**values)
-
-    update.alters_data = True  # type: ignore[attr-defined]
-
-
-class CronJobManager(models.Manager.from_queryset(CronJobQuerySet)):  # type: ignore[misc]
-    """Finds cron jobs by their natural key, the job id."""
-
-    def get_by_natural_key(self, job_id: str) -> CronJob:
-        job: CronJob = self.get(job_id=job_id)
-        return job
+from .managers import CronJobManager
 
 
 class CronJob(models.Model):
