@@ -42,7 +42,7 @@ test-slow: $(VENV)/.group-test ## run the tests that take real time
 	$(WITH_SERVERS) $(PYTEST) -m 'slow and not chaos and not browser' $(ARGS)
 
 chaos: $(VENV)/.group-test ## run the tests that kill processes, servers and connections
-	$(WITH_SERVERS) $(PYTEST) -m chaos -s $(ARGS)
+	$(WITH_SERVERS) $(PYTEST) tests/chaos -m '' -s $(ARGS)
 
 test-matrix: ## run the tests with every interpreter found
 	.ci/matrix

@@ -14,7 +14,8 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+# As wide as this, because Django's own handler names its arguments' types otherwise.
+Application = Callable[..., Awaitable[None]]
 
 _logger = logging.getLogger("django_dyncron")
 

@@ -24,6 +24,7 @@ from .core.events import (
     TickFailed,
     TickResult,
 )
+from .core.exceptions import StoreUnavailable
 
 logger = logging.getLogger("django_dyncron")
 
@@ -103,7 +104,8 @@ def _tick_failed(event: TickFailed) -> None:
         "tick failed, next in %.1f s: %s",
         seconds,
         event.error,
-        exc_info=event.error,
+        # Where the database is away there is nothing to look for in a traceback.
+        exc_info=None if isinstance(event.error, StoreUnavailable) else event.error,
         extra=_extra("tick_failed", seconds=seconds),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from .attempts import failed
@@ -51,10 +51,14 @@ class Courier:
         One attempt a run, whatever the enqueuers do: raise, hang, or answer too little.
         """
         ends_at = claimed_at + _SENDING.total_seconds()
-        attempts: list[Attempt] = []
-        for name, group in _by_enqueuer(runs).items():
-            attempts += await self._deliver_group(name, group, ends_at)
-        return attempts
+        # Side by side: one queue that hangs must not hold up another.
+        answers = await asyncio.gather(
+            *(
+                self._deliver_group(name, group, ends_at)
+                for name, group in _by_enqueuer(runs).items()
+            )
+        )
+        return [attempt for group in answers for attempt in group]
 
     async def _deliver_group(self, name: str, runs: list[Run], ends_at: float) -> list[Attempt]:
         enqueuer = self._enqueuers.get(name)
@@ -119,14 +123,17 @@ class Courier:
             window = timedelta(seconds=run.catch_up_window_seconds)
         return (run.scheduled_for or run.created_at or now) + window
 
-    async def drain(self, grace: timedelta) -> tuple[list[Run], list[Run]]:
-        """Wait for the local pools; return the runs still executing and those never started."""
+    def withdraw(self) -> list[Run]:
+        """Stop the local pools from starting anything; return what they had not started."""
+        return [run for enqueuer in self._enqueuers.values() for run in enqueuer.withdraw()]
+
+    async def drain(self, grace: timedelta) -> list[Run]:
+        """Wait for the local pools; return the runs that are still executing."""
         answers = await asyncio.gather(
             *(enqueuer.drain(grace) for enqueuer in self._enqueuers.values()),
             return_exceptions=True,
         )
-        executing = [run for runs in answers if not isinstance(runs, BaseException) for run in runs]
-        return executing, _without(self.in_hand(), executing)
+        return [run for runs in answers if not isinstance(runs, BaseException) for run in runs]
 
     async def aclose(self) -> None:
         for enqueuer in self._enqueuers.values():
@@ -165,8 +172,3 @@ def _pause_after(attempts: int) -> timedelta:
         return timedelta(0)
     pause = min(_FIRST_RETRY * float(2 ** min(attempts - 2, 8)), _LAST_RETRY)
     return pause * random.uniform(0.8, 1)  # noqa: S311
-
-
-def _without(runs: Collection[Run], others: Collection[Run]) -> list[Run]:
-    others_ids = {run.run_id for run in others}
-    return [run for run in runs if run.run_id not in others_ids]

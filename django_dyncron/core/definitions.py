@@ -88,6 +88,12 @@ class Slot:
         return uuid5(_installation(prefix), f"{self.job_id}:{seconds}")
 
 
+def range_id(prefix: str, job_id: str, first: datetime, last: datetime) -> UUID:
+    """Return the identity of a stretch of slots that is recorded as one row."""
+    seconds = (int(aware_utc(moment).timestamp()) for moment in (first, last))
+    return uuid5(_installation(prefix), ":".join([job_id, *map(str, seconds)]))
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A claimed run on its way to a queue: what to call, with what, and who it is.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from .claims import ClaimedBatch, ClaimOrder, Gate, Horizon, StoredJob
 from .courier import LEASE
-from .definitions import Slot
+from .definitions import Run, Slot
 from .events import JobBroken, SlotsSkipped, TickResult
 from .jumps import Jump, JumpGuard
 from .ledger import Ledger
@@ -17,7 +18,7 @@ from .planning import JobPlan, plan_job
 from .policies import RunStatus
 from .ports import IDurableCronJobRepository
 from .runs import Record
-from .upkeep import Upkeep
+from .upkeep import BEAT_SECONDS, Upkeep
 
 _REFUSED_SECONDS = 1.0
 """A job whose lock somebody held is tried again after this long."""
@@ -56,10 +57,14 @@ class DurableTick:
             await self._repository.replan_after(horizon.now)
             horizon = await self._look()
         await self._upkeep.run(horizon.now, counts)
-        if horizon.has_work:
-            await self._work_off(horizon, counts, is_stopping)
+        while horizon.has_work and not is_stopping():
+            # More than once, because a row that was only planned may turn out to be due.
+            has_moved = await self._work_off(horizon, counts, is_stopping)
             horizon = await self._look()
+            if not has_moved:
+                break
         await self._ledger.write(self._repository)
+        self._upkeep.expect_run_at(self._ledger.take_retries_at())
         return TickResult(
             at=horizon.now,
             next_due_at=horizon.next_due_at,
@@ -85,16 +90,32 @@ class DurableTick:
         return min(self._refused_until.values()) - self._parts.clock.monotonic()
 
     async def close(self, grace: timedelta) -> int:
-        """Wait for the local pools, hand back what they hold; return how many runs were lost."""
-        executing, waiting = await self._parts.courier.drain(grace)
+        """Hand back what waits in the local pools, wait for the rest; return how many were lost."""
         now = self._parts.time.now()
+        waiting = self._parts.courier.withdraw()
         await self._ledger.write(self._repository)
         await self._repository.record(
             [Record(run, RunStatus.CLAIMED, lease_until=now) for run in waiting]
-            + [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in executing]
+        )
+        given_up = await self._drain(grace)
+        now = self._parts.time.now()
+        await self._repository.record(
+            [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in given_up]
         )
         await self._upkeep.last_beat()
-        return len(executing)
+        return len(given_up)
+
+    async def keep_alive(self) -> None:
+        """Renew the leases of runs that are still in hand, if it is time."""
+        await self._upkeep.beat_if_due(self._parts.time.now())
+
+    async def _drain(self, grace: timedelta) -> Sequence[Run]:
+        """Wait for the local pools while their leases are kept; return the runs given up."""
+        draining = asyncio.ensure_future(self._parts.courier.drain(grace))
+        while not draining.done():
+            await asyncio.wait({draining}, timeout=BEAT_SECONDS)
+            await self.keep_alive()
+        return draining.result()
 
     async def _look(self) -> Horizon:
         judges_by = self._parts.judges_by
@@ -104,8 +125,9 @@ class DurableTick:
 
     async def _work_off(
         self, horizon: Horizon, counts: Counter[str], is_stopping: Callable[[], bool]
-    ) -> None:
-        is_full = True
+    ) -> bool:
+        """Claim and deliver batch after batch; return whether any cursor was moved."""
+        has_moved, is_full = False, True
         while is_full and not is_stopping():
             claimed_at = self._parts.clock.monotonic()
             try:
@@ -114,13 +136,13 @@ class DurableTick:
                 self._upkeep.expect_run_at(batch.next_delivery_at)
                 attempts = await self._parts.courier.deliver(batch.runs, claimed_at)
                 self._ledger.enter(attempts, self._parts.time.now(), counts)
-                self._upkeep.expect_run_at(self._ledger.retries_at())
             finally:
                 if self._parts.gate is not None:
                     await self._parts.gate.release()
             self._note(batch, counts)
-            is_full = batch.is_full
+            has_moved, is_full = has_moved or bool(batch.plans), batch.is_full
             await self._upkeep.run(self._parts.time.now(), counts)
+        return has_moved
 
     async def _claim(self, plans_new: bool) -> ClaimedBatch:
         parts = self._parts

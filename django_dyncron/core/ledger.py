@@ -26,6 +26,7 @@ class Ledger:
         self._courier = courier
         self._observers = observers
         self._open: list[Record] = []
+        self._retries_at: datetime | None = None
 
     def enter(self, attempts: Sequence[Attempt], now: datetime, counts: Counter[str]) -> None:
         """Judge ``attempts``, made at ``now``, and keep what is to be written."""
@@ -39,6 +40,9 @@ class Ledger:
             record = self._courier.judge(attempt, now)
             if record is not None:
                 self._open.append(record)
+                if record.lease_until is not None:
+                    earliest = self._retries_at or record.lease_until
+                    self._retries_at = min(earliest, record.lease_until)
 
     def note(self, records: Sequence[Record], counts: Counter[str]) -> None:
         """Tell of ``records`` that are committed already."""
@@ -56,11 +60,10 @@ class Ledger:
         """Return the runs whose leases must not end before their record is written."""
         return [record.run for record in self._open]
 
-    def retries_at(self) -> datetime | None:
-        """Return the instant of the earliest retry among the open records."""
-        return min(
-            (record.lease_until for record in self._open if record.lease_until), default=None
-        )
+    def take_retries_at(self) -> datetime | None:
+        """Return the instant of the earliest retry entered since this was last asked."""
+        retries_at, self._retries_at = self._retries_at, None
+        return retries_at
 
     async def write(self, repository: IDurableCronJobRepository) -> None:
         """Write all open records; they stay open if that fails."""

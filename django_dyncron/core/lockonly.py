@@ -68,8 +68,11 @@ class LockOnlyTick:
 
     async def close(self, grace: timedelta) -> int:
         """Wait for the local pools; return how many runs were given up."""
-        executing, _ = await self._parts.courier.drain(grace)
-        return len(executing)
+        self._parts.courier.withdraw()
+        return len(await self._parts.courier.drain(grace))
+
+    async def keep_alive(self) -> None:
+        """Do nothing: there are no leases to renew."""
 
     # --- planning -------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from .schedule import CronSchedule
 
 _INSTANT = timedelta(microseconds=1)
 _MINUTE = timedelta(minutes=1)
+_LONGEST_TICK = timedelta(hours=1)
 _ROWS_PER_PASS = 100
 """A longer stretch of skipped slots is recorded as one row with a count."""
 
@@ -80,7 +81,7 @@ def plan_job(
     try:
         schedule = schedule_for(job, rules)
         if cursor is None:
-            return _ahead(job, schedule, min(plan_from or now, now))
+            return _ahead(job, schedule, _from_when(plan_from, now))
         slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
         runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots)
         return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
@@ -182,6 +183,16 @@ def without_overlap(plan: JobPlan, *, is_running: bool) -> JobPlan:
     skipped = plan.runs[len(kept) :]
     skips = (Skip(run.scheduled_for, run.scheduled_for, 1, SkipReason.OVERLAP) for run in skipped)
     return replace(plan, runs=kept, skips=(*plan.skips, *skips))
+
+
+def _from_when(plan_from: datetime | None, now: datetime) -> datetime:
+    """Return when an edit counts from: its own moment, also if this tick began before it.
+
+    A moment far ahead was noted by a clock that has been set back since.
+    """
+    if plan_from is None or plan_from > now + _LONGEST_TICK:
+        return now
+    return plan_from
 
 
 def _ahead(

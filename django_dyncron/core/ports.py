@@ -159,8 +159,15 @@ class ITaskEnqueuer(ABC):
         """Return the runs this process has accepted and not finished, so that leases are kept."""
         return ()
 
+    def withdraw(self) -> Sequence[Run]:
+        """Start nothing from now on; return the accepted runs that had not begun."""
+        return ()
+
     async def drain(self, grace: timedelta) -> Sequence[Run]:
-        """Start nothing new, wait up to ``grace`` and return the runs that are still executing."""
+        """Wait up to ``grace`` for the runs that have begun; return those still executing.
+
+        Called once, after :meth:`withdraw`.
+        """
         return ()
 
     async def aclose(self) -> None:

@@ -218,6 +218,7 @@ class DynamicScheduler:
         """Wait until the local pools have nothing left, or somebody says stop."""
         assert self._wake is not None
         while self._courier.in_hand() and not self._is_stopping():
+            await self._tick.keep_alive()
             await self._clock.wait(self._wake, _SETTLING_SECONDS)
 
     async def _wind_down(self) -> None:

@@ -12,7 +12,7 @@ from .parts import Parts
 from .ports import IDurableCronJobRepository
 
 _SWEEP_SECONDS = 10.0
-_BEAT_SECONDS = 15.0
+BEAT_SECONDS = 15.0
 _PRUNE_SECONDS = 600.0
 _PRUNE_ON_SECONDS = 5.0
 """The pause after a batch that was full: others must get at the table in between."""
@@ -34,8 +34,7 @@ class Upkeep:
     async def run(self, now: datetime, counts: Counter[str]) -> None:
         """Beat, sweep and prune if it is time; ``now`` is the store's."""
         instant = self._parts.clock.monotonic()
-        if instant >= self._beats_at:
-            await self._beat(now)
+        await self.beat_if_due(now)
         if instant >= self._sweeps_at:
             await self._sweep(now, counts)
         if instant >= self._prunes_at:
@@ -68,6 +67,11 @@ class Upkeep:
         pause = _PRUNE_SECONDS if pruned < _PRUNED_AT_ONCE else _PRUNE_ON_SECONDS
         self._prunes_at = self._parts.clock.monotonic() + pause
 
+    async def beat_if_due(self, now: datetime) -> None:
+        """Give a sign of life and renew leases, if the last time was long enough ago."""
+        if self._parts.clock.monotonic() >= self._beats_at:
+            await self._beat(now)
+
     async def last_beat(self) -> None:
         await self._beat(self._parts.time.now(), is_last=True)
 
@@ -83,7 +87,7 @@ class Upkeep:
                 is_last=is_last,
             )
         )
-        self._beats_at = self._parts.clock.monotonic() + _BEAT_SECONDS
+        self._beats_at = self._parts.clock.monotonic() + BEAT_SECONDS
 
     async def _sweep(self, now: datetime, counts: Counter[str]) -> None:
         parts = self._parts

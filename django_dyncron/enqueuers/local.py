@@ -69,6 +69,7 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
         self._calls: dict[UUID, _Call] = {}
         self._waiting: deque[_Call] = deque()
         self._is_draining = False
+        self._has_given_up = False
 
     def bind(self, journal: IRunJournal) -> None:
         self._journal = journal
@@ -94,19 +95,30 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
     def in_hand(self) -> Collection[Run]:
         return [call.run for call in self._calls.values() if call.run.job_id]
 
-    async def drain(self, grace: timedelta) -> Sequence[Run]:
+    def withdraw(self) -> Sequence[Run]:
         self._is_draining = True
+        withdrawn = [call.run for call in self._waiting]
+        self._waiting.clear()
+        for run in withdrawn:
+            del self._calls[run.run_id]
+        return [run for run in withdrawn if run.job_id]
+
+    async def drain(self, grace: timedelta) -> Sequence[Run]:
+        self.withdraw()
         await _wait_for(self._started(), grace.total_seconds())
         await _wait_for([call for call in self._started() if call.is_over], _LAST_WORDS_SECONDS)
         given_up = self._started()
+        self._has_given_up = bool(given_up)
         for call in given_up:
             if call.coordinator:
                 call.coordinator.cancel()
         return [call.run for call in given_up]
 
     async def aclose(self) -> None:
-        # Off the event loop: a thread closes its connections before it ends.
-        await asyncio.to_thread(self._threads.close, _LAST_WORDS_SECONDS)
+        # Off the event loop: a thread closes its connections before it ends. One that is still
+        # at work was waited for already.
+        seconds = 0.0 if self._has_given_up else _LAST_WORDS_SECONDS
+        await asyncio.to_thread(self._threads.close, seconds)
 
     def _attempt(self, run: Run, may_send: Callable[[], bool]) -> Attempt:
         if self._is_draining or not may_send():

@@ -603,7 +603,8 @@ class Migration(migrations.Migration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("job_id", "scheduled_for"), name="django_dyncron_cronrun_slot"
+                        fields=("job_id", "scheduled_for", "slot_count"),
+                        name="django_dyncron_cronrun_slot",
                     )
                 ],
             },

@@ -78,7 +78,10 @@ class CronRun(models.Model):
         ordering = ("-created_at", "-id")
         constraints = [
             models.UniqueConstraint(
-                fields=["job_id", "scheduled_for"], name="django_dyncron_cronrun_slot"
+                # Every slot once. A stretch of skipped slots begins with a slot, too, and may
+                # have been run before; it differs by its count.
+                fields=["job_id", "scheduled_for", "slot_count"],
+                name="django_dyncron_cronrun_slot",
             )
         ]
         indexes = [

@@ -13,7 +13,7 @@ from asgiref.sync import async_to_sync
 from django.db import connections, transaction
 
 from ..core.claims import ClaimedBatch, ClaimOrder, StoredJob, SweepOrder
-from ..core.definitions import Run, Slot
+from ..core.definitions import Run, Slot, range_id
 from ..core.planning import JobPlan
 from ..core.policies import RunStatus
 from ..core.runs import Record
@@ -120,15 +120,19 @@ def _run_row(key: int, run: Run) -> Row:
 def _skip_rows(order: ClaimOrder, planned: Iterable[Planned]) -> Iterator[Row]:
     for stored, plan in planned:
         for skip in plan.skips:
-            slot = Slot(stored.definition.job_id, skip.first)
+            job_id, prefix = stored.definition.job_id, order.key_prefix
+            slot = Slot(job_id, skip.first)
+            is_range = skip.count > 1
             yield {
                 "job": stored.key,
-                "id": slot.run_id(order.key_prefix),
+                "id": range_id(prefix, job_id, skip.first, skip.last)
+                if is_range
+                else slot.run_id(prefix),
                 "scheduled_for": slot.scheduled_for,
                 "status": RunStatus.SKIPPED,
                 "reason": skip.reason,
                 "attempts": 0,
                 "lease_until": None,
-                "skipped_until": skip.last if skip.count > 1 else None,
+                "skipped_until": skip.last if is_range else None,
                 "slot_count": skip.count,
             }

@@ -67,8 +67,9 @@ class Dialect(ABC):
     def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
         """Write ``runs`` that are unfinished, and what they mean for their ``jobs``.
 
-        A job's ``enqueued_at`` never moves its last run backwards; an ``error`` of ``None`` leaves
-        the one noted before.
+        A run that was taken over since, by its ``attempts``, is left to its new owner. A job's
+        ``enqueued_at`` never moves its last run backwards; an ``error`` of ``None`` leaves the one
+        noted before.
         """
 
 

@@ -22,6 +22,15 @@ from .reading import move_row, read_batch
 
 _COPIED = ("job_id", "task_name", "payload", "queue", "enqueuer", "options", "delivery")
 _PLANNED = ("cron_expression", "time_zone", "dst_gap", "dst_fold", "starts_at", "ends_at")
+_WRITTEN = (
+    "status",
+    "reason",
+    "task_id",
+    "error",
+    "enqueued_at",
+    "finished_at",
+    "lease_until",
+)
 _WAS_BROKEN = Q(is_settled=True, planned_in_zone="")
 
 
@@ -40,11 +49,10 @@ class PortableDialect(Dialect):
         }
 
     def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
-        for run in runs:
-            values = {name: value for name, value in run.items() if name != "id"}
-            self._runs().filter(pk=run["id"], status__in=("claimed", "running")).update(**values)
+        written = {run["job_id"] for run in runs if self._write(run)}
         for job in sorted(jobs, key=lambda job: str(job["job_id"])):
-            self._jobs().filter(job_id=job["job_id"]).update(**_changes(job))
+            if job["job_id"] in written:
+                self._jobs().filter(job_id=job["job_id"]).update(**_changes(job))
 
     def _swap(self, row: Row) -> bool:
         seen = Q(pk=row["id"])
@@ -82,6 +90,11 @@ class PortableDialect(Dialect):
         except IntegrityError:
             return False
         return True
+
+    def _write(self, run: Row) -> bool:
+        ours = self._runs().filter(pk=run["id"], attempts=run["attempts"])
+        values = {name: run[name] for name in _WRITTEN}
+        return bool(ours.filter(status__in=("claimed", "running")).update(**values))
 
     def _jobs(self) -> Any:
         return CronJob.objects.using(self.connection.alias)

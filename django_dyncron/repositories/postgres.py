@@ -86,8 +86,8 @@ RETURNING id
 _RECORD = f"""
 WITH r AS (
     SELECT * FROM json_to_recordset(%s) AS r(
-        id uuid, status text, reason text, task_id text, error text, enqueued_at timestamptz,
-        finished_at timestamptz, lease_until timestamptz)
+        id uuid, attempts integer, status text, reason text, task_id text, error text,
+        enqueued_at timestamptz, finished_at timestamptz, lease_until timestamptz)
 ), written AS (
     UPDATE {RUN} AS run SET
         status = r.status,
@@ -98,12 +98,15 @@ WITH r AS (
         finished_at = r.finished_at,
         lease_until = r.lease_until
     FROM r
-    WHERE run.id = r.id AND run.status IN ('claimed', 'running')
+    WHERE run.id = r.id AND run.attempts = coalesce(r.attempts, 0)
+        AND run.status IN ('claimed', 'running')
+    RETURNING run.job_id
 ), locked AS (
     SELECT j.id, v.enqueued_at, v.error
     FROM {JOB} AS j
     JOIN json_to_recordset(%s) AS v(job_id text, enqueued_at timestamptz, error text)
         ON j.job_id = v.job_id
+    WHERE v.job_id IN (SELECT job_id FROM written)
     ORDER BY j.id
     FOR NO KEY UPDATE OF j
 )

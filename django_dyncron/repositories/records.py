@@ -36,7 +36,8 @@ def start(using: str, run: Run, replica_id: str, at: datetime, lease: timedelta)
     with transaction.atomic(using=using, durable=True):
         started = (
             CronRun.objects.using(using)
-            .filter(pk=run.run_id, status=RunStatus.CLAIMED, replica=replica_id)
+            .filter(pk=run.run_id, status=RunStatus.CLAIMED, attempts=run.attempts)
+            .filter(replica=replica_id)
             .update(status=RunStatus.RUNNING, enqueued_at=at, started_at=at, lease_until=at + lease)
         )
         if started and run.kind == RunKind.SCHEDULED:
@@ -52,6 +53,7 @@ def finish(using: str, run: Run, status: str, at: datetime, error: str = "") -> 
         finished = (
             CronRun.objects.using(using)
             .filter(pk=run.run_id, status__in=(RunStatus.RUNNING, RunStatus.LOST))
+            .filter(attempts=run.attempts)
             .update(status=status, finished_at=at, error=error, lease_until=None)
         )
         if finished:
@@ -61,6 +63,9 @@ def finish(using: str, run: Run, status: str, at: datetime, error: str = "") -> 
 def _run_row(record: Record) -> dict[str, Any]:
     return {
         "id": record.run.run_id,
+        "job_id": record.run.job_id,
+        # Each taking over counts one more, so this tells whether the run is still ours.
+        "attempts": record.run.attempts,
         "status": record.status,
         "reason": record.reason,
         "task_id": record.task_id,

@@ -113,8 +113,10 @@ RETURNING id
 
 _RECORD_RUNS = f"""
 UPDATE {RUN} SET {", ".join(f"{name} = v.{name}" for name in _RECORD_NAMES)}
-FROM (SELECT json_extract(value, '$.id') AS id, {_columns(_RECORD_NAMES)} FROM json_each(%s)) AS v
-WHERE {RUN}.id = v.id AND {RUN}.status IN ('claimed', 'running')
+FROM (
+    SELECT {_columns(("id", "attempts", *_RECORD_NAMES))} FROM json_each(%s)) AS v
+WHERE {RUN}.id = v.id AND {RUN}.attempts = v.attempts AND {RUN}.status IN ('claimed', 'running')
+RETURNING job_id
 """
 
 _RECORD_JOBS = f"""
@@ -158,7 +160,9 @@ class SqliteDialect(Dialect):
     def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(_RECORD_RUNS, [self._json(runs)])
-            cursor.execute(_RECORD_JOBS, [self._json(jobs)])
+            written = {row[0] for row in cursor.fetchall()}
+            concerned = [job for job in jobs if job["job_id"] in written]
+            cursor.execute(_RECORD_JOBS, [self._json(concerned)])
 
     def _json(self, rows: Sequence[Row]) -> str:
         return json.dumps(rows, default=self._text)

@@ -170,6 +170,8 @@ class InMemoryRepository(IDurableCronJobRepository):
         stored = self.runs[run.run_id]
         if stored.status != RunStatus.CLAIMED or stored.replica != replica_id:
             return False
+        if stored.attempts != run.attempts:
+            return False
         stored.status, stored.enqueued_at, stored.lease_until = RunStatus.RUNNING, at, at + lease
         if run.kind == RunKind.SCHEDULED:
             await self.update_last_run(run.job_id, at)

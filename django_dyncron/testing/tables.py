@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from ..core.claims import ClaimOrder, StoredJob, SweepOrder
-from ..core.definitions import CronJobDefinition, Run, Slot
+from ..core.definitions import CronJobDefinition, Run, Slot, range_id
 from ..core.leases import close_expired
 from ..core.planning import JobPlan, PlannedRun, without_overlap
 from ..core.policies import UNFINISHED, MisfirePolicy, OverlapPolicy, RunKind, RunStatus
@@ -88,6 +88,9 @@ class Tables:
                 )
         for skip in plan.skips:
             run = _run_of(row.job, PlannedRun(skip.first, skip.first), order)
+            if skip.count > 1:
+                name = range_id(order.key_prefix, run.job_id, skip.first, skip.last)
+                run = replace(run, run_id=name)
             if run.run_id not in self.runs:
                 yield StoredRun(
                     run, RunStatus.SKIPPED, skip.reason, count=skip.count, until=skip.last
@@ -95,8 +98,10 @@ class Tables:
 
     def write(self, records: Sequence[Record]) -> None:
         for record in records:
-            stored = self.runs[record.run.run_id]
-            if stored.status not in UNFINISHED:
+            stored = self.runs.get(record.run.run_id)
+            if stored is None or stored.status not in (RunStatus.CLAIMED, RunStatus.RUNNING):
+                continue
+            if stored.attempts != record.run.attempts:
                 continue
             stored.status, stored.reason = record.status, record.reason
             stored.error, stored.task_id = record.error, record.task_id

@@ -197,16 +197,20 @@ async def test_at_most_once_does_not_repeat_what_may_have_been_sent() -> None:
     assert world.statuses() == {"12:01": "unknown"}
 
 
+class Died(BaseException):
+    """The process ended here."""
+
+
 async def test_a_replica_that_died_after_its_claim_is_replaced() -> None:
     class DiesOnce(RecordingEnqueuer):
         async def enqueue_runs(self, runs, may_send):  # type: ignore[no-untyped-def]
-            raise KeyboardInterrupt
+            raise Died
 
     world = World("2026-11-30T12:00:30Z", job(cron_expression="1 12 * * *"))
     await world.scheduler.tick()
     world.clock.advance(30)
     dying = DynamicScheduler(world.repository, DiesOnce(), clock=world.clock)
-    with suppress(KeyboardInterrupt):
+    with suppress(Died):
         await dying.tick()
     await world.scheduler.tick()
     assert world.queue.slots == []

@@ -1,0 +1,206 @@
+"""``run_dyncron``: its options, its exit codes, and what it says of wrong settings."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from django_dyncron.core.claims import Horizon
+from django_dyncron.core.exceptions import StoreUnavailable
+from django_dyncron.models import CronJob, CronRun, Replica
+from django_dyncron.repositories.orm import DjangoCronJobRepository
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUICK = ("--tick-interval", "0.01")
+THIS_MINUTE = datetime.now(UTC).replace(second=0, microsecond=0)
+
+
+@pytest.fixture(autouse=True)
+def dyncron(settings: Any) -> dict[str, Any]:
+    dyncron: dict[str, Any] = {"ALLOWED_TASKS": ["tests.shop.tasks.restock"]}
+    settings.DYNCRON = dyncron
+    return dyncron
+
+
+def add_missed(slots: int = 1, **values: Any) -> None:
+    CronJob.objects.create(
+        **{
+            "job_id": "restock",
+            "task_name": "tests.shop.tasks.restock",
+            "cron_expression": "* * * * *",
+            "plan_from": THIS_MINUTE - timedelta(minutes=slots),
+            "ends_at": THIS_MINUTE,
+            **values,
+        }
+    )
+
+
+def ticks(caplog: pytest.LogCaptureFixture) -> int:
+    return [getattr(record, "action", "") for record in caplog.records].count("tick")
+
+
+def test_once_ticks_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "django_dyncron")
+    add_missed()
+    call_command("run_dyncron", "--once")
+    assert ticks(caplog) == 1
+    run = CronRun.objects.get()
+    assert (run.status, run.scheduled_for) == ("succeeded", THIS_MINUTE)
+
+
+def test_it_ends_after_max_ticks(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "django_dyncron")
+    call_command("run_dyncron", "--max-ticks", "3", *QUICK)
+    assert ticks(caplog) == 3
+
+
+def test_local_tasks_are_waited_for() -> None:
+    add_missed()
+    call_command("run_dyncron", "--max-ticks", "2", *QUICK)
+    run = CronRun.objects.get()
+    assert (run.status, run.error, run.scheduled_for) == ("succeeded", "", THIS_MINUTE)
+
+
+def test_a_failed_task_is_no_failure_of_the_command() -> None:
+    add_missed(payload={"colour": "red"})
+    call_command("run_dyncron", "--max-ticks", "2", *QUICK)
+    assert CronRun.objects.get().status == "failed"
+    assert "colour" in CronJob.objects.get().last_error
+
+
+def test_the_heartbeat_file_is_touched(tmp_path: Path) -> None:
+    file = tmp_path / "heartbeat"
+    call_command("run_dyncron", "--once", "--heartbeat-file", str(file))
+    assert file.exists()
+
+
+class AwayRepository(DjangoCronJobRepository):
+    async def look_ahead(self, at: datetime | None) -> Horizon:
+        raise StoreUnavailable("The database is away.")
+
+
+def test_a_tick_that_fails_is_no_heartbeat_and_fails_once(
+    dyncron: dict[str, Any], tmp_path: Path
+) -> None:
+    dyncron["REPOSITORY"] = f"{__name__}.AwayRepository"
+    file = tmp_path / "heartbeat"
+    with pytest.raises(CommandError, match=r"^The tick failed: The database is away\.$"):
+        call_command("run_dyncron", "--once", "--heartbeat-file", str(file))
+    assert not file.exists()
+
+
+def test_ticks_that_fail_count_too(
+    dyncron: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    dyncron["REPOSITORY"] = f"{__name__}.AwayRepository"
+    call_command("run_dyncron", "--max-ticks", "2")
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+
+
+def test_the_replica_is_known_by_its_name_and_leaves_word() -> None:
+    call_command("run_dyncron", "--once", "--replica-id", "web-1", "--tick-interval", "7")
+    replica = Replica.objects.get()
+    assert (replica.replica_id, replica.tick_interval_seconds) == ("web-1", 7.0)
+    assert replica.stopped_at is not None
+
+
+def test_replicas_without_a_name_are_told_apart() -> None:
+    call_command("run_dyncron", "--once")
+    call_command("run_dyncron", "--once")
+    assert Replica.objects.count() == 2
+
+
+def test_options_come_before_settings(dyncron: dict[str, Any]) -> None:
+    dyncron |= {
+        "LOCK_PROVIDER": "no such lock",
+        "ENQUEUER": "no such queue",
+        "DATABASE": "no such database",
+        "TICK_INTERVAL_SECONDS": 900,
+    }
+    add_missed()
+    call_command(
+        "run_dyncron",
+        *("--lock-provider", "none", "--enqueuer", "local", "--database", "default"),
+        *("--max-ticks", "2", *QUICK),
+    )
+    assert CronRun.objects.get().status == "succeeded"
+
+
+@pytest.mark.parametrize(
+    "dyncron_settings, message",
+    [
+        ({"TICK_INTERVAL": 5}, 'DYNCRON["TICK_INTERVAL"] is not a setting.'),
+        ({"TICK_INTERVAL_SECONDS": 0}, 'DYNCRON["TICK_INTERVAL_SECONDS"] is 0'),
+        ({"LOCK_PROVIDER": "rediss"}, "DYNCRON[\"LOCK_PROVIDER\"] is 'rediss'"),
+        (
+            {"LOCK_PROVIDER": {"BACKEND": "redis", "OPTIONS": {"ur": "redis://x"}}},
+            'DYNCRON["LOCK_PROVIDER"]',
+        ),
+        ({"ENQUEUER": "celry"}, "DYNCRON[\"ENQUEUER\"] is 'celry'"),
+        ({"ENQUEUERS": {"mail": "shop.Mail"}}, 'DYNCRON["ENQUEUERS"]["mail"] is'),
+        ({"DATABASE": "defualt"}, 'DYNCRON["DATABASE"] is "defualt"'),
+        ({"REPOSITORY": "shop.Jobs"}, 'DYNCRON["REPOSITORY"] is'),
+        ({"TIME_ZONE": "Mars/Olympus"}, 'DYNCRON["TIME_ZONE"] is'),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_wrong_setting_is_named(
+    settings: Any, dyncron_settings: dict[str, Any], message: str
+) -> None:
+    settings.DYNCRON = dyncron_settings
+    with pytest.raises(CommandError) as raised:
+        call_command("run_dyncron", "--once")
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "option, value, message",
+    [
+        ("--lock-provider", "rediss", "DYNCRON[\"LOCK_PROVIDER\"] is 'rediss'"),
+        ("--enqueuer", "celry", "DYNCRON[\"ENQUEUER\"] is 'celry'"),
+        ("--database", "other", 'DYNCRON["DATABASE"] is "other"'),
+        ("--tick-interval", "-1", 'DYNCRON["TICK_INTERVAL_SECONDS"] is -1.0'),
+        ("--max-ticks", "0", "Error: argument --max-ticks: invalid"),
+        ("--max-ticks", "many", "Error: argument --max-ticks: invalid"),
+    ],
+)
+def test_a_wrong_option_is_named(option: str, value: str, message: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        call_command("run_dyncron", "--once", f"{option}={value}")
+    assert str(raised.value).startswith(message)
+
+
+PLAIN_SETTINGS = """
+SECRET_KEY = "plain"
+INSTALLED_APPS = ["django_dyncron"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
+"""
+
+
+def test_a_plain_project_runs_without_a_single_warning(tmp_path: Path) -> None:
+    (tmp_path / "plain_settings.py").write_text(PLAIN_SETTINGS)
+    root = Path(__file__).resolve().parent.parent.parent
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "plain_settings",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)]),
+    }
+    for arguments in (["migrate", "--verbosity=0"], ["run_dyncron", "--once"]):
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "django", *arguments],
+            check=False,
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
