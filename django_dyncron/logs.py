@@ -21,6 +21,7 @@ from .core.events import (
     SchedulerStarted,
     SchedulerStopped,
     SlotsSkipped,
+    StepFailed,
     TickFailed,
     TickResult,
 )
@@ -104,10 +105,24 @@ def _tick_failed(event: TickFailed) -> None:
         "tick failed, next in %.1f s: %s",
         seconds,
         event.error,
-        # Where the database is away there is nothing to look for in a traceback.
-        exc_info=None if isinstance(event.error, StoreUnavailable) else event.error,
+        exc_info=_traceback_of(event.error),
         extra=_extra("tick_failed", seconds=seconds),
     )
+
+
+def _step_failed(event: StepFailed) -> None:
+    logger.error(
+        "%s failed: %s",
+        event.step,
+        event.error,
+        exc_info=_traceback_of(event.error),
+        extra=_extra("step_failed", step=event.step),
+    )
+
+
+def _traceback_of(error: BaseException) -> BaseException | None:
+    """Return what to log the traceback of: where the database is away there is none to read."""
+    return None if isinstance(error, StoreUnavailable) else error
 
 
 def _started(event: SchedulerStarted) -> None:
@@ -137,6 +152,7 @@ _WRITERS: dict[type[Any], Callable[[Any], None]] = {
     JobBroken: _broken,
     LockFailed: _lock_failed,
     TickFailed: _tick_failed,
+    StepFailed: _step_failed,
     SchedulerStarted: _started,
     SchedulerStopped: _stopped,
 }

@@ -67,6 +67,8 @@ class DeliverInside(Protocol):
 class ClaimOrder:
     """One batch to claim: judged at ``at``, at most ``limit`` jobs, none of ``excluded`` keys.
 
+    Planning ends early once the batch holds ``max_runs`` runs; the other rows are left as they are.
+
     ``plans_new`` asks for new and edited rows too, after the due ones. ``records`` of the batch
     before are written in the same transaction.
     """
@@ -80,6 +82,7 @@ class ClaimOrder:
     gate: Gate | None = None
     deliver_inside: DeliverInside | None = None
     plans_new: bool = True
+    max_runs: int = 2000
     excluded: Collection[int] = ()
     records: Sequence[Record] = ()
 
@@ -117,13 +120,17 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class SweepOrder:
-    """A look at up to ``limit`` leases that ended before ``at``."""
+    """A look at up to ``limit`` leases that ended before ``at``.
+
+    ``starting_once`` names the enqueuers that start a run by its row.
+    """
 
     at: datetime
     limit: int
     replica_id: str
     lease: timedelta
     deliver_inside: DeliverInside | None = None
+    starting_once: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

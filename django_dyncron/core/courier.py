@@ -11,6 +11,7 @@ from .attempts import failed
 from .claims import Savepoint
 from .definitions import Run
 from .exceptions import one_line
+from .observers import Observers, isolated
 from .policies import Delivery, RunStatus
 from .ports import Clock, IRunJournal, ITaskEnqueuer
 from .runs import Attempt, Outcome, Record
@@ -32,10 +33,17 @@ class Courier:
         *,
         catch_up_window: timedelta,
         clock: Clock,
+        observers: Observers,
     ) -> None:
         self._enqueuers = enqueuers
+        self._observers = observers
         self._catch_up_window = catch_up_window
         self._clock = clock
+
+    def starting_once(self) -> frozenset[str]:
+        """Return the names of the enqueuers that start a run by its row."""
+        names = {name for name, enqueuer in self._enqueuers.items() if enqueuer.starts_once}
+        return frozenset(names | {""} if "default" in names else names)
 
     def bind(self, journal: IRunJournal) -> None:
         for enqueuer in self._enqueuers.values():
@@ -107,7 +115,7 @@ class Courier:
             case Outcome.ENQUEUED:
                 return Record(run, RunStatus.ENQUEUED, task_id=attempt.task_id, enqueued_at=now)
             case Outcome.UNTRIED:
-                return Record(run, RunStatus.CLAIMED, lease_until=now)
+                return Record(run, RunStatus.CLAIMED, lease_until=now, is_given_back=True)
             case Outcome.REFUSED:
                 return Record(run, RunStatus.FAILED, error=attempt.error, finished_at=now)
         if attempt.outcome is Outcome.UNCERTAIN and run.delivery == Delivery.AT_MOST_ONCE:
@@ -115,7 +123,14 @@ class Courier:
         retry_at = now + _pause_after(run.attempts)
         if retry_at > self._gives_up_at(run, now):
             return Record(run, RunStatus.FAILED, error=attempt.error, finished_at=now)
-        return Record(run, RunStatus.CLAIMED, error=attempt.error, lease_until=retry_at)
+        is_unsent = attempt.outcome is Outcome.NOT_SENT
+        return Record(
+            run,
+            RunStatus.CLAIMED,
+            error=attempt.error,
+            lease_until=retry_at,
+            is_given_back=is_unsent,
+        )
 
     def _gives_up_at(self, run: Run, now: datetime) -> datetime:
         window = self._catch_up_window
@@ -130,14 +145,16 @@ class Courier:
     async def drain(self, grace: timedelta) -> list[Run]:
         """Wait for the local pools; return the runs that are still executing."""
         answers = await asyncio.gather(
-            *(enqueuer.drain(grace) for enqueuer in self._enqueuers.values()),
-            return_exceptions=True,
+            *(
+                isolated("draining an enqueuer", enqueuer.drain(grace), self._observers)
+                for enqueuer in self._enqueuers.values()
+            )
         )
-        return [run for runs in answers if not isinstance(runs, BaseException) for run in runs]
+        return [run for runs in answers for run in runs or ()]
 
     async def aclose(self) -> None:
         for enqueuer in self._enqueuers.values():
-            await enqueuer.aclose()
+            await isolated("closing an enqueuer", enqueuer.aclose(), self._observers)
 
 
 def _by_enqueuer(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -151,16 +168,27 @@ def _enqueue_now(
     enqueuer: ITaskEnqueuer, runs: Sequence[Run], savepoint: Savepoint
 ) -> list[Attempt]:
     try:
-        with savepoint():
-            task_ids = enqueuer.enqueue_runs_now(runs)
+        return _enqueue_together(enqueuer, runs, savepoint)
+    except Exception:
+        return [_enqueue_alone(enqueuer, run, savepoint) for run in runs]
+
+
+def _enqueue_alone(enqueuer: ITaskEnqueuer, run: Run, savepoint: Savepoint) -> Attempt:
+    try:
+        return _enqueue_together(enqueuer, [run], savepoint)[0]
     except Exception as error:
-        if len(runs) == 1:
-            return [failed(runs[0], error)]
-        return [one for run in runs for one in _enqueue_now(enqueuer, [run], savepoint)]
-    return [
-        Attempt(run, Outcome.ENQUEUED, task_id=task_id)
-        for run, task_id in zip(runs, task_ids, strict=True)
-    ]
+        return failed(run, error)
+
+
+def _enqueue_together(
+    enqueuer: ITaskEnqueuer, runs: Sequence[Run], savepoint: Savepoint
+) -> list[Attempt]:
+    with savepoint():
+        task_ids = enqueuer.enqueue_runs_now(runs)
+        return [
+            Attempt(run, Outcome.ENQUEUED, task_id=task_id)
+            for run, task_id in zip(runs, task_ids, strict=True)
+        ]
 
 
 def _pause_after(attempts: int) -> timedelta:

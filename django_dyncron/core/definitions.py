@@ -100,7 +100,8 @@ class Run:
 
     ``scheduled_for`` is the slot in UTC, or ``None`` for a manual run. ``attempts`` counts the
     deliveries begun, this one included; with none begun the run still waits for its time. No other
-    replica may deliver it before ``lease_until`` (UTC, the store's clock).
+    replica may deliver it before ``lease_until`` (UTC, the store's clock). ``replica`` is who owned
+    it when it was read; blank if nobody did.
     """
 
     run_id: UUID
@@ -118,6 +119,7 @@ class Run:
     attempts: int = 1
     created_at: datetime | None = None
     lease_until: datetime | None = None
+    replica: str = ""
 
     @classmethod
     def of(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from .claims import ClaimedBatch, ClaimOrder, Gate, Horizon, StoredJob
 from .courier import LEASE
 from .definitions import Run, Slot
 from .events import JobBroken, SlotsSkipped, TickResult
+from .exceptions import StoreUnavailable
 from .jumps import Jump, JumpGuard
 from .ledger import Ledger
+from .observers import isolated
 from .parts import Parts
 from .planning import JobPlan, plan_job
 from .policies import RunStatus
@@ -46,15 +49,16 @@ class DurableTick:
         """Do all that is due, unless ``is_stopping`` says to leave after the batch in hand."""
         began = self._parts.clock.monotonic()
         counts: Counter[str] = Counter()
-        if not self._is_reviewed:
-            await self._repository.review(self._parts.rules.time_zone)
-            self._is_reviewed = True
         horizon = await self._look()
         self._jump = self._guard.judge(horizon.now)
         if self._jump is Jump.UNCONFIRMED:
             return TickResult(at=horizon.now)
         if self._jump is Jump.BACK:
             await self._repository.replan_after(horizon.now)
+            horizon = await self._look()
+        if not self._is_reviewed:
+            await self._repository.review(self._parts.rules.time_zone, horizon.now)
+            self._is_reviewed = True
             horizon = await self._look()
         await self._upkeep.run(horizon.now, counts)
         while horizon.has_work and not is_stopping():
@@ -90,24 +94,27 @@ class DurableTick:
         return min(self._refused_until.values()) - self._parts.clock.monotonic()
 
     async def close(self, grace: timedelta) -> int:
-        """Hand back what waits in the local pools, wait for the rest; return how many were lost."""
+        """Hand back what waits in the local pools, wait for the rest; return how many were lost.
+
+        Each step is taken whatever became of the one before: the store may be away.
+        """
         now = self._parts.time.now()
         waiting = self._parts.courier.withdraw()
-        await self._ledger.write(self._repository)
-        await self._repository.record(
-            [Record(run, RunStatus.CLAIMED, lease_until=now) for run in waiting]
-        )
+        given_back = [
+            Record(run, RunStatus.CLAIMED, lease_until=now, is_given_back=True) for run in waiting
+        ]
+        await self._last("writing the last records", self._ledger.write(self._repository))
+        await self._last("handing runs back", self._repository.record(given_back))
         given_up = await self._drain(grace)
         now = self._parts.time.now()
-        await self._repository.record(
-            [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in given_up]
-        )
-        await self._upkeep.last_beat()
+        lost = [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in given_up]
+        await self._last("recording lost runs", self._repository.record(lost))
+        await self._last("the last heartbeat", self._upkeep.last_beat())
         return len(given_up)
 
     async def keep_alive(self) -> None:
         """Renew the leases of runs that are still in hand, if it is time."""
-        await self._upkeep.beat_if_due(self._parts.time.now())
+        await self._last("the heartbeat", self._upkeep.beat_if_due(self._parts.time.now()))
 
     async def _drain(self, grace: timedelta) -> Sequence[Run]:
         """Wait for the local pools while their leases are kept; return the runs given up."""
@@ -116,6 +123,9 @@ class DurableTick:
             await asyncio.wait({draining}, timeout=BEAT_SECONDS)
             await self.keep_alive()
         return draining.result()
+
+    async def _last(self, step: str, action: Awaitable[None]) -> None:
+        await isolated(step, action, self._parts.observers)
 
     async def _look(self) -> Horizon:
         judges_by = self._parts.judges_by
@@ -151,22 +161,31 @@ class DurableTick:
             key: until for key, until in self._refused_until.items() if until > instant
         }
         records = self._ledger.open_records()
-        batch = await self._repository.claim_due(
-            ClaimOrder(
-                at=now,
-                limit=parts.batch_size,
-                replica_id=parts.replica_id,
-                key_prefix=parts.key_prefix,
-                lease=LEASE,
-                plan=lambda stored: self._plan(stored, now),
-                gate=self._gate_at(now),
-                deliver_inside=parts.courier.deliver_inside,
-                plans_new=plans_new,
-                excluded=tuple(self._refused_until),
-                records=records,
-            )
+        order = ClaimOrder(
+            at=now,
+            limit=parts.batch_size,
+            replica_id=parts.replica_id,
+            key_prefix=parts.key_prefix,
+            lease=LEASE,
+            plan=lambda stored: self._plan(stored, now),
+            gate=self._gate_at(now),
+            deliver_inside=parts.courier.deliver_inside,
+            plans_new=plans_new,
+            excluded=tuple(self._refused_until),
+            records=records,
         )
-        self._ledger.close(len(records))
+        try:
+            batch = await self._repository.claim_due(order)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            if not records:
+                raise
+            # It may have been one of the records: write them apart, then claim without.
+            await self._ledger.write(self._repository)
+            batch = await self._repository.claim_due(replace(order, records=()))
+        else:
+            self._ledger.close(len(records))
         self._refused_until |= dict.fromkeys(batch.refused, instant + _REFUSED_SECONDS)
         return batch
 

@@ -100,6 +100,14 @@ class TickFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class StepFailed:
+    """Something beside the claims went wrong; it is tried again, the tick goes on."""
+
+    step: str
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
 class SchedulerStarted:
     """The loop began."""
 
@@ -124,6 +132,7 @@ Event: TypeAlias = (
     | JobBroken
     | LockFailed
     | TickFailed
+    | StepFailed
     | SchedulerStarted
     | SchedulerStopped
 )

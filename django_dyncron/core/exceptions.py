@@ -62,8 +62,16 @@ class EnqueueRefused(EnqueueError):
 
 def one_line(error: BaseException, *, with_type: bool = False) -> str:
     """Return an error as one readable line, with its type where the words may not say enough."""
-    # Without NUL, which PostgreSQL's text cannot hold: an error may quote anything.
-    text = " ".join(str(error).replace("\0", "\N{REPLACEMENT CHARACTER}").split())
+    text = storable(" ".join(str(error).split()))
     if with_type or not text:
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text
+
+
+def storable(text: str) -> str:
+    """Return ``text`` as any database can hold it: an error may quote anything.
+
+    PostgreSQL's text has no NUL, and a lone surrogate (a file name that is no text) no encoding.
+    """
+    replaced = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return replaced.encode("utf-8", "replace").decode("utf-8")

@@ -13,16 +13,24 @@ _UNKNOWN = "The process died while handing the task over; it may or may not be i
 
 
 def close_expired(
-    run: Run, status: str, now: datetime, *, job_exists: bool, is_superseded: bool
+    run: Run,
+    status: str,
+    now: datetime,
+    *,
+    job_exists: bool,
+    is_superseded: bool,
+    starts_once: bool = False,
 ) -> Record | None:
     """Return the record to close ``run`` with; ``None`` if it is to be delivered again.
 
-    ``run.attempts`` counts the deliveries begun so far. ``is_superseded`` says that the job runs
-    only its latest missed slot and that a newer one was claimed.
+    A run without an owner was given back unsent. ``is_superseded`` says that the job runs only its
+    latest missed slot and that a newer one was claimed; ``starts_once`` that its enqueuer starts a
+    run by its row, so that delivering it again cannot start it twice.
     """
     if status == RunStatus.RUNNING:
         return Record(run, RunStatus.LOST, error=_LOST, finished_at=now)
-    if run.delivery == Delivery.AT_MOST_ONCE and run.attempts > 0:
+    may_be_sent = bool(run.replica) and run.attempts > 0 and not starts_once
+    if run.delivery == Delivery.AT_MOST_ONCE and may_be_sent:
         return Record(run, RunStatus.UNKNOWN, error=_UNKNOWN, finished_at=now)
     if not job_exists:
         reason = SkipReason.DELETED

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from .courier import Courier
 from .definitions import Run
-from .events import RunEnqueued, RunFailed, RunLost
+from .events import RunEnqueued, RunFailed, RunLost, SlotsSkipped, StepFailed
+from .exceptions import StoreUnavailable
 from .observers import Observers
 from .policies import RunStatus
 from .ports import IDurableCronJobRepository
@@ -66,11 +67,35 @@ class Ledger:
         return retries_at
 
     async def write(self, repository: IDurableCronJobRepository) -> None:
-        """Write all open records; they stay open if that fails."""
+        """Write all open records; they stay open if the store is away.
+
+        If one of them cannot be written, the others are: it is told of and given up, and its run
+        is delivered again when its lease ends.
+        """
         records = self.open_records()
-        if records:
+        if not records:
+            return
+        try:
             await repository.record(records)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            await self._write_apart(repository)
+        else:
             self.close(len(records))
+
+    async def _write_apart(self, repository: IDurableCronJobRepository) -> None:
+        while self._open:
+            record, *self._open = self._open
+            try:
+                await repository.record([record])
+            except StoreUnavailable:
+                self._open.insert(0, record)
+                raise
+            except Exception as error:
+                self._observers.tell(StepFailed(f"recording a run of {record.run.job_id}", error))
+            else:
+                self.tell(record)
 
     def close(self, count: int) -> None:
         """Note that the ``count`` oldest open records are committed, and tell."""
@@ -84,5 +109,8 @@ class Ledger:
             self._observers.tell(RunLost(str(record.run.run_id), record.run.job_id))
         elif record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
             self._observers.tell(RunEnqueued(record.run, record.enqueued_at, record.task_id))
+        elif record.status == RunStatus.SKIPPED and record.run.scheduled_for is not None:
+            slot = record.run.scheduled_for
+            self._observers.tell(SlotsSkipped(record.run.job_id, record.reason, slot, slot, 1))
         elif record.error:
             self._observers.tell(RunFailed(record.run, record.error, record.lease_until))

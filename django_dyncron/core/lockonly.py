@@ -16,6 +16,7 @@ from .events import JobBroken, RunEnqueued, RunFailed, TickResult
 from .exceptions import one_line
 from .parts import Parts
 from .planning import missed, schedule_for
+from .policies import Delivery
 from .ports import ICronJobRepository
 from .runs import Attempt, Outcome
 
@@ -153,6 +154,10 @@ class LockOnlyTick:
             await self._note_last_run(run, now)
             return True
         counts["failed"] += 1
+        if attempt.outcome is Outcome.UNCERTAIN and run.delivery == Delivery.AT_MOST_ONCE:
+            # It may be in the queue: the lock stays, so that nobody sends it again.
+            self._parts.observers.tell(RunFailed(run, attempt.error))
+            return True
         is_final = attempt.outcome is Outcome.REFUSED
         if not is_final:
             self._owe([slot])

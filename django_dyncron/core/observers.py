@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
+from typing import TypeVar
 
-from .events import Event
+from .events import Event, StepFailed
 from .ports import Observer
+
+T = TypeVar("T")
 
 _logger = logging.getLogger("django_dyncron")
 
@@ -28,3 +31,23 @@ class Observers:
                     type(event).__name__,
                     extra={"action": "observer_failed"},
                 )
+
+
+async def isolated(
+    step: str,
+    action: Awaitable[T],
+    observers: Observers,
+    *,
+    lets_through: tuple[type[Exception], ...] = (),
+) -> T | None:
+    """Await ``action``; tell observers what it raises, and return ``None`` then.
+
+    Errors of a type in ``lets_through`` go on to the caller.
+    """
+    try:
+        return await action
+    except lets_through:
+        raise
+    except Exception as error:
+        observers.tell(StepFailed(step, error))
+        return None

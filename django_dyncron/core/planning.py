@@ -17,6 +17,8 @@ from .schedule import CronSchedule
 _INSTANT = timedelta(microseconds=1)
 _MINUTE = timedelta(minutes=1)
 _LONGEST_TICK = timedelta(hours=1)
+_RUNS_PER_PASS = 100
+"""A job with more to make up does so in several passes, others in between."""
 _ROWS_PER_PASS = 100
 """A longer stretch of skipped slots is recorded as one row with a count."""
 
@@ -83,8 +85,11 @@ def plan_job(
         if cursor is None:
             return _ahead(job, schedule, _from_when(plan_from, now))
         slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
-        runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots)
-        return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
+        now_or_next = slots[:_RUNS_PER_PASS]
+        runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in now_or_next)
+        # What this pass does not get to is still due, from its first slot on.
+        after = now_or_next[-1] if len(slots) > _RUNS_PER_PASS else max(now, cursor - _INSTANT)
+        return _ahead(job, schedule, after, runs, skips)
     except InvalidCronExpression as error:
         return JobPlan(is_settled=True, error=one_line(error))
     except Exception as error:
@@ -117,18 +122,14 @@ def missed(
     if until <= after:
         return (), ()
     oldest = now - _catch_up_window(job, rules)
-    runs = _runs(job, schedule, max(after, oldest - _INSTANT), until, now, rules)
-    return runs, _skips(schedule, after, runs[0] - _INSTANT if runs else until)
+    slots = _newest(schedule, max(after, oldest - _INSTANT), until, _wanted(job))
+    if job.misfire_policy == MisfirePolicy.SKIP and slots and now - slots[-1] > _on_time(rules):
+        slots = ()
+    return slots, _skips(schedule, after, slots[0] - _INSTANT if slots else until)
 
 
-def _runs(
-    job: CronJobDefinition,
-    schedule: CronSchedule,
-    after: datetime,
-    until: datetime,
-    now: datetime,
-    rules: PlanningRules,
-) -> tuple[datetime, ...]:
+def _wanted(job: CronJobDefinition) -> int:
+    """Return how many missed slots the job's policy wants run at most."""
     try:
         policy = MisfirePolicy(job.misfire_policy)
     except ValueError:
@@ -136,7 +137,13 @@ def _runs(
         raise ValueError(
             f"misfire_policy {job.misfire_policy!r} is unknown: use one of {choices}."
         ) from None
-    wanted = job.max_catch_up if policy is MisfirePolicy.FIRE_ALL else 1
+    return job.max_catch_up if policy is MisfirePolicy.FIRE_ALL else 1
+
+
+def _newest(
+    schedule: CronSchedule, after: datetime, until: datetime, wanted: int
+) -> tuple[datetime, ...]:
+    """Return the newest ``wanted`` slots in ``(after, until]``, oldest first."""
     newest_first: list[datetime] = []
     while until > after and len(newest_first) < wanted:
         slot = schedule.latest_at(until, after=after)
@@ -144,10 +151,6 @@ def _runs(
             break
         newest_first.append(slot)
         until = slot - _INSTANT
-    if policy is MisfirePolicy.SKIP and newest_first:
-        on_time = max(_MINUTE, 2 * rules.tick_interval)
-        if now - newest_first[0] > on_time:
-            return ()
     return tuple(reversed(newest_first))
 
 
@@ -180,8 +183,10 @@ def without_overlap(plan: JobPlan, *, is_running: bool) -> JobPlan:
     recorded as skipped.
     """
     kept = plan.runs[: 0 if is_running else 1]
-    skipped = plan.runs[len(kept) :]
-    skips = (Skip(run.scheduled_for, run.scheduled_for, 1, SkipReason.OVERLAP) for run in skipped)
+    slots = [run.scheduled_for for run in plan.runs[len(kept) :]]
+    skips = [Skip(slot, slot, 1, SkipReason.OVERLAP) for slot in slots]
+    if len(slots) > _ROWS_PER_PASS:
+        skips = [Skip(slots[0], slots[-1], len(slots), SkipReason.OVERLAP)]
     return replace(plan, runs=kept, skips=(*plan.skips, *skips))
 
 
@@ -216,6 +221,12 @@ def _ahead(
 
 
 def _catch_up_window(job: CronJobDefinition, rules: PlanningRules) -> timedelta:
-    if job.catch_up_window_seconds is None:
-        return rules.catch_up_window
-    return timedelta(seconds=job.catch_up_window_seconds)
+    window = rules.catch_up_window
+    if job.catch_up_window_seconds is not None:
+        window = timedelta(seconds=job.catch_up_window_seconds)
+    # Or a slot would be too old before anybody could have looked at it.
+    return max(window, _on_time(rules))
+
+
+def _on_time(rules: PlanningRules) -> timedelta:
+    return max(_MINUTE, 2 * rules.tick_interval)

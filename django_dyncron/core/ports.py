@@ -103,6 +103,8 @@ class ITaskEnqueuer(ABC):
 
     refuses_repeated_ids: bool = False
     """Whether the queue refuses a run id it has already seen, while it remembers it."""
+    starts_once: bool = False
+    """Whether a run is started by moving its row to *running*, which succeeds only once."""
 
     @abstractmethod
     async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> Any:
@@ -237,8 +239,8 @@ class IDurableCronJobRepository(ICronJobRepository):
         """Note a sign of life and extend the leases it keeps."""
 
     @abstractmethod
-    async def review(self, time_zone: str) -> int:
-        """Mark for planning the jobs that changed under our feet; return how many.
+    async def review(self, time_zone: str, at: datetime) -> int:
+        """Mark for planning, at ``at``, the jobs that changed under our feet; return how many.
 
         Those are jobs planned for another project time zone than ``time_zone``, or with an older
         time zone database than the one installed; jobs found broken, which a newer release may be

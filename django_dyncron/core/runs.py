@@ -42,7 +42,8 @@ class Record:
 
     ``lease_until`` is set only while the run stays claimed, ``enqueued_at`` only when the queue
     took it, ``finished_at`` only when all is over (each in UTC). ``reason`` says why it was
-    skipped.
+    skipped. A run ``is_given_back`` if it stays claimed and was certainly not sent: it then belongs
+    to nobody.
     """
 
     run: Run
@@ -53,3 +54,4 @@ class Record:
     enqueued_at: datetime | None = None
     finished_at: datetime | None = None
     lease_until: datetime | None = None
+    is_given_back: bool = False

@@ -19,7 +19,7 @@ from .events import SchedulerStarted, SchedulerStopped, TickFailed, TickResult
 from .gate import LockGate
 from .journal import DurableJournal, UnkeptJournal
 from .lockonly import LockOnlyTick
-from .observers import Observers
+from .observers import Observers, isolated
 from .parts import Parts
 from .planning import PlanningRules
 from .policies import OnLockError
@@ -105,6 +105,7 @@ class DynamicScheduler:
             {**(enqueuers or {}), "default": enqueuer},
             catch_up_window=rules.catch_up_window,
             clock=self._clock,
+            observers=self._observers,
         )
         on_error = _on_lock_error(on_lock_error, is_durable)
         gate: LockGate | None = None
@@ -185,7 +186,7 @@ class DynamicScheduler:
         """Close the enqueuers and the lock provider. Called once, when the scheduler is done."""
         await self._courier.aclose()
         if self._gate is not None:
-            await self._gate.aclose()
+            await isolated("closing the lock provider", self._gate.aclose(), self._observers)
 
     def _is_stopping(self) -> bool:
         return self._stop_requested
@@ -263,7 +264,7 @@ def _on_lock_error(value: str | None, is_durable: bool) -> OnLockError:
 
 def _back_off(failures: int) -> float:
     """Return a pause in seconds: up to 1, 2, 4 … 30, at least half of that."""
-    longest = min(2.0 ** (failures - 1), _LONGEST_BACK_OFF_SECONDS)
+    longest = min(2.0 ** min(failures - 1, 9), _LONGEST_BACK_OFF_SECONDS)
     return longest * random.uniform(0.5, 1)  # noqa: S311
 
 

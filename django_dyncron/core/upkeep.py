@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
 
 from .claims import Heartbeat, SweepOrder
 from .courier import LEASE
+from .exceptions import StoreUnavailable
 from .ledger import Ledger
+from .observers import isolated
 from .parts import Parts
 from .ports import IDurableCronJobRepository
 
@@ -32,13 +35,22 @@ class Upkeep:
         self._has_waiting_runs = False
 
     async def run(self, now: datetime, counts: Counter[str]) -> None:
-        """Beat, sweep and prune if it is time; ``now`` is the store's."""
+        """Beat, sweep and prune if it is time; ``now`` is the store's.
+
+        What fails of it is told and tried again later: no run has to wait for it.
+        """
         instant = self._parts.clock.monotonic()
-        await self.beat_if_due(now)
+        await self._step("the heartbeat", self.beat_if_due(now))
         if instant >= self._sweeps_at:
-            await self._sweep(now, counts)
-        if instant >= self._prunes_at:
-            await self._prune(now)
+            self._sweeps_at = instant + _SWEEP_SECONDS
+            await self._step("the sweep", self._sweep(now, counts))
+        if self._parts.retention is not None and instant >= self._prunes_at:
+            self._prunes_at = instant + _PRUNE_SECONDS
+            await self._step("pruning", self._prune(now, self._parts.retention))
+
+    async def _step(self, name: str, action: Awaitable[None]) -> None:
+        lets_through = (StoreUnavailable,)
+        await isolated(name, action, self._parts.observers, lets_through=lets_through)
 
     def seconds_to_next(self) -> float:
         """Return how soon a tick is needed for upkeep's sake; infinity if any tick will do."""
@@ -59,17 +71,16 @@ class Upkeep:
         self._sweeps_at = min(self._sweeps_at, sweeps_at)
         self._has_waiting_runs = self._has_waiting_runs or wait > 0
 
-    async def _prune(self, now: datetime) -> None:
-        retention = self._parts.retention
-        if retention is None:
-            return
+    async def _prune(self, now: datetime, retention: timedelta) -> None:
         pruned = await self._repository.prune(now - retention, _PRUNED_AT_ONCE)
-        pause = _PRUNE_SECONDS if pruned < _PRUNED_AT_ONCE else _PRUNE_ON_SECONDS
-        self._prunes_at = self._parts.clock.monotonic() + pause
+        if pruned >= _PRUNED_AT_ONCE:
+            self._prunes_at = self._parts.clock.monotonic() + _PRUNE_ON_SECONDS
 
     async def beat_if_due(self, now: datetime) -> None:
         """Give a sign of life and renew leases, if the last time was long enough ago."""
-        if self._parts.clock.monotonic() >= self._beats_at:
+        instant = self._parts.clock.monotonic()
+        if instant >= self._beats_at:
+            self._beats_at = instant + BEAT_SECONDS
             await self._beat(now)
 
     async def last_beat(self) -> None:
@@ -87,7 +98,6 @@ class Upkeep:
                 is_last=is_last,
             )
         )
-        self._beats_at = self._parts.clock.monotonic() + BEAT_SECONDS
 
     async def _sweep(self, now: datetime, counts: Counter[str]) -> None:
         parts = self._parts
@@ -98,9 +108,9 @@ class Upkeep:
                 replica_id=parts.replica_id,
                 lease=LEASE,
                 deliver_inside=parts.courier.deliver_inside,
+                starting_once=parts.courier.starting_once(),
             )
         )
-        self._sweeps_at = parts.clock.monotonic() + _SWEEP_SECONDS
         self._has_waiting_runs = False
         self.expect_run_at(sweep.next_at)
         self._ledger.note(sweep.records, counts)
