@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import available_timezones
@@ -77,7 +78,11 @@ class CronJobForm(_ModelForm):
     """Edits a cron job, by the rules of :meth:`CronJob.full_clean`.
 
     Submitted by the button :data:`CHECK_BUTTON` it is validated and never valid to be saved.
+    Without :attr:`may_pause` it refuses to end a job, which is a pause by another name, and to
+    revive one that has ended.
     """
+
+    may_pause = True
 
     class Meta:
         model = CronJob
@@ -118,6 +123,19 @@ class CronJobForm(_ModelForm):
                 setattr(self.instance, name, self[name].data or "")
         return cleaned
 
+    def clean_ends_at(self) -> datetime | None:
+        ends_at: datetime | None = self.cleaned_data["ends_at"]
+        is_new = self.instance._state.adding
+        now = timezone.now()
+        if not (self.may_pause or is_new) and _is_past(ends_at, now) != _is_past(
+            self.initial.get("ends_at"), now
+        ):
+            raise ValidationError(
+                _("To end a job, or to revive one that has ended, takes the permission to pause."),
+                code="may_not_pause",
+            )
+        return ends_at
+
     def add_error(self, field: str | None, error: Any) -> None:
         """Add an error; a fault of a field that this form lacks becomes one of the whole."""
         if field is not None or not hasattr(error, "error_dict"):
@@ -125,3 +143,7 @@ class CronJobForm(_ModelForm):
             return
         for name, errors in error.error_dict.items():
             super().add_error(name if name in self.fields else None, errors)
+
+
+def _is_past(moment: datetime | None, now: datetime) -> bool:
+    return moment is not None and moment <= now

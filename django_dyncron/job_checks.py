@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.utils.translation import gettext as _
@@ -10,6 +12,8 @@ from django.utils.translation import gettext as _
 from .conf import ConfigurationError, get_settings, load_enqueuer, read_settings
 from .core.definitions import CronJobDefinition
 from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
+from .core.policies import OverlapPolicy
+from .core.ports import ITaskEnqueuer
 from .core.schedule import CronSchedule
 from .validators import validate_cron_expression, validate_payload, validate_time_zone
 
@@ -20,15 +24,47 @@ _OF_THE_TASK = frozenset({"task_name", "payload", "queue", "options"})
 def check_job(job: CronJobDefinition) -> dict[str, list[str]]:
     """Return what is wrong with ``job``, as messages by field name; empty if nothing is.
 
-    These are the rules that no field can judge alone: the expression in its zone, the order of its
-    dates, and whether its enqueuer would take the task. What a field's own validators refuse is not
-    said again. A fault of the settings, not of the job, is under ``NON_FIELD_ERRORS``.
+    These are the rules beyond a field's own validators, what those refuse not being said again:
+    names that look like others, the expression in its zone, the order of its dates, and whether its
+    enqueuer would take the task. A fault of the settings, not of the job, is under
+    ``NON_FIELD_ERRORS``.
     """
     faults: dict[str, list[str]] = {}
-    for find in (_in_schedule, _in_dates, _in_objects, _in_task):
+    for find in (_in_names, _in_schedule, _in_dates, _in_objects, _in_enqueuer, _in_task):
         for field, message in find(job):
             faults.setdefault(field, []).append(message)
     return faults
+
+
+def job_notices(job: CronJobDefinition) -> list[str]:
+    """Return what is no mistake in ``job`` but may surprise, in words."""
+    if job.overlap_policy != OverlapPolicy.SKIP:
+        return []
+    try:
+        enqueuer = load_enqueuer(job.enqueuer, get_settings())
+    except Exception:  # an enqueuer may be anybody's code, and check_job() tells of it
+        return []
+    if _tells_of_ends(enqueuer):
+        return []
+    return [
+        _(
+            "The queue system does not tell when a run ends, so each counts as unfinished for "
+            "%(seconds)d seconds (“longest run”), and what is due meanwhile is skipped."
+        )
+        % {"seconds": job.max_run_seconds}
+    ]
+
+
+def _tells_of_ends(enqueuer: ITaskEnqueuer) -> bool:
+    """Tell whether an enqueuer takes the journal, in which alone the end of a run is told."""
+    return type(enqueuer).bind is not ITaskEnqueuer.bind
+
+
+def _in_names(job: CronJobDefinition) -> Iterator[_Fault]:
+    for field in ("job_id", "queue"):
+        name = getattr(job, field)
+        if name != name.strip() or not name.isprintable():
+            yield field, _("There are spaces around it, or characters in it that nobody can see.")
 
 
 def _in_schedule(job: CronJobDefinition) -> Iterator[_Fault]:
@@ -72,18 +108,53 @@ def _in_objects(job: CronJobDefinition) -> Iterator[_Fault]:
             yield "payload", error.messages[0]
     if not isinstance(job.options, dict):
         yield "options", _("The options must be a JSON object such as {}.")
+    elif not _is_json(job.options):
+        yield "options", _("The options hold what JSON cannot.")
+    for field in ("payload", "options"):
+        if not all(map(_is_storable, _texts_in(getattr(job, field)))):
+            yield field, _("A text in it holds a NUL or half a character; no database keeps that.")
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from _texts_in(list(pair))
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts_in(each)
+
+
+def _is_storable(text: str) -> bool:
+    """Tell whether PostgreSQL's ``jsonb`` would take ``text``; SQLite takes anything."""
+    return not any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text)
+
+
+def _in_enqueuer(job: CronJobDefinition) -> Iterator[_Fault]:
+    if not _has_enqueuer(job):
+        known = ", ".join(["default", *read_settings()[0].enqueuers])
+        yield "enqueuer", _("There is no such name among ENQUEUERS: use one of %s.") % known
+
+
+def _has_enqueuer(job: CronJobDefinition) -> bool:
+    return job.enqueuer in ("", "default", *read_settings()[0].enqueuers)
 
 
 def _in_task(job: CronJobDefinition) -> Iterator[_Fault]:
-    if not job.task_name or not isinstance(job.payload, dict):
+    if not job.task_name or not _has_enqueuer(job) or not isinstance(job.payload, dict):
         return
     try:
-        settings = get_settings()
-        if job.enqueuer not in ("", "default", *settings.enqueuers):
-            known = ", ".join(["default", *settings.enqueuers])
-            yield "enqueuer", _("There is no such name among ENQUEUERS: use one of %s.") % known
-            return
-        load_enqueuer(job.enqueuer, settings).check_task(job.task_name, job.payload, job.queue)
+        enqueuer = load_enqueuer(job.enqueuer, get_settings())
+        enqueuer.check_task(job.task_name, job.payload, job.queue)
     except EnqueueRefused as error:
         yield error.field if error.field in _OF_THE_TASK else NON_FIELD_ERRORS, str(error)
     except ConfigurationError as error:

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from ..forms import CronJobForm
+from ..job_checks import job_notices
 from ..models import CronJob
 from .actions import PauseActionsMixin
 from .database import SchedulerDatabaseMixin
@@ -135,6 +136,16 @@ class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
         if not self.has_pause_permission(request):
             fields.append("is_active")
         return fields
+
+    def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        form: Any = super().get_form(request, *args, **options)
+        form.may_pause = self.has_pause_permission(request)
+        return form
+
+    def save_model(self, request: HttpRequest, obj: CronJob, *args: Any) -> None:
+        super().save_model(request, obj, *args)
+        for notice in job_notices(obj.definition()):
+            self.message_user(request, notice, messages.WARNING)
 
     def get_object(self, request: HttpRequest, *args: Any, **options: Any) -> CronJob | None:
         job: CronJob | None = super().get_object(request, *args, **options)

@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from ..core.exceptions import InvalidCronExpression
 from ..core.schedule import CronSchedule
 from ..describe import describe, notice_texts
+from ..job_checks import job_notices
 from ..models import CronJob
 from ..outlook import planning_rules, upcoming_slots
 from .moments import exact, relative
@@ -35,6 +36,7 @@ def schedule_panel(job: CronJob, now: datetime) -> str:
             context["error"] = str(error)
         else:
             context |= _explained(schedule, slots, now)
+            context["notices"] = [*notice_texts(schedule, now), *job_notices(job.definition())]
     return render_to_string("django_dyncron/schedule_panel.html", context)
 
 
@@ -42,7 +44,6 @@ def _explained(schedule: CronSchedule, slots: list[datetime], now: datetime) -> 
     zone = ZoneInfo(schedule.time_zone)
     return {
         "words": describe(schedule),
-        "notices": notice_texts(schedule, now),
         "time_zone": schedule.time_zone,
         "is_utc": schedule.time_zone == "UTC",
         "rows": [_Row(exact(slot, zone), exact(slot, UTC), relative(slot, now)) for slot in slots],

@@ -212,7 +212,7 @@ _READERS: dict[str, _Reader] = {
     "REPOSITORY": _backend,
     "DATABASE": _or_none(_name(255)),
     "TICK_INTERVAL_SECONDS": _number(float, 0, 3600, above=True),
-    "CATCH_UP_WINDOW_SECONDS": _number(int, 1, 10 * _YEAR_SECONDS),
+    "CATCH_UP_WINDOW_SECONDS": _number(int, 60, 10 * _YEAR_SECONDS),
     "LOCK_TTL_SECONDS": _or_none(_number(int, 1, _YEAR_SECONDS)),
     "ON_LOCK_ERROR": _or_none(_on_lock_error),
     "KEY_PREFIX": _name(100),

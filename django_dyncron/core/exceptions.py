@@ -62,7 +62,11 @@ class EnqueueRefused(EnqueueError):
 
 def one_line(error: BaseException, *, with_type: bool = False) -> str:
     """Return an error as one readable line, with its type where the words may not say enough."""
-    text = storable(" ".join(str(error).split()))
+    try:
+        text = storable(" ".join(str(error).split()))
+    except Exception:
+        # A class whose words cannot be had is still named.
+        text = ""
     if with_type or not text:
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.db import router
 
@@ -42,11 +43,13 @@ class DjangoTasksEnqueuer(ITaskEnqueuer):
         self._prepared(task_name, payload, queue)
 
     async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> str:
-        task, arguments = self._prepared(task_name, payload, queue)
+        prepare = sync_to_async(self._prepared)
+        task, arguments = await prepare(task_name, payload, queue)
         return str((await task.aenqueue(**arguments)).id)
 
     async def enqueue_run(self, run: Run) -> str:
-        task, arguments = self._prepared_run(run)
+        # In the database thread: looking a task up may import its module, which may use the ORM.
+        task, arguments = await sync_to_async(self._prepared_run)(run)
         return str((await task.aenqueue(**arguments)).id)
 
     def enqueue_runs_now(self, runs: Sequence[Run]) -> list[str]:

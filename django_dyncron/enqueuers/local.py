@@ -5,37 +5,44 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any
 from uuid import UUID, uuid4
 
+from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connections
 
 from ..calling import call_task
 from ..context import CurrentRun
+from ..core.attempts import failed
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueError, EnqueueNotSent, StoreUnavailable, one_line
 from ..core.policies import RunKind
 from ..core.ports import IRunJournal, ITaskEnqueuer
 from ..core.runs import Attempt, Outcome
 from ..registry import bind_payload, resolve_task
 from ._threads import DaemonThreads
 
-T = TypeVar("T")
-
+_LONGEST_LINE = 10_000
+"""How many runs may wait in line; the others are given back, to be tried again."""
 _START_PAUSES = (0.5, 1.0, 2.0)
 """Seconds between tries to mark a run as running: done with well before its lease ends."""
-_FINISH_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0)
-"""Seconds between tries to write how a run ended: longer, since it can only be told once."""
+_FINISH_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds between tries to write how a run ended; the last is repeated."""
+_MOST_FINISH_FAILURES = 10
+"""After how many that is given up, not counting those of a store that is away."""
 _LAST_WORDS_SECONDS = 5.0
 """How long a run that ended within the grace may take to have that written."""
 _LONGEST_ERROR = 2000
 
 _logger = logging.getLogger("django_dyncron")
+
+_Function = Callable[..., Any]
 
 
 @dataclass(eq=False, slots=True)
@@ -43,7 +50,7 @@ class _Call:
     """A task this process has accepted; without a ``journal`` nobody asks how it ends."""
 
     run: Run
-    function: Callable[..., Any]
+    function: _Function
     journal: IRunJournal | None
     coordinator: asyncio.Task[None] | None = None
     is_over: bool = False
@@ -54,7 +61,8 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
 
     Each task has a thread of the pool to itself, never the scheduler's; async tasks are run to
     their end there. A run is marked as running before its task is called, so it starts at most
-    once. The queue's name means nothing here. All methods belong to one event loop.
+    once. The queue's name means nothing here. All methods belong to one event loop; tasks are
+    looked up in its database thread, since that may import a module, and so run anything.
 
     A task that outlasts the grace of :meth:`drain` cannot be stopped: threads have no such thing.
     It is given up, and ends with the process, which it does not keep from exiting.
@@ -80,17 +88,21 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
     async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> str:
         """Run a task that belongs to no cron job; return an id. Its failure is only logged."""
         run = Run(uuid4(), "", task_name, payload, queue, None, kind=RunKind.MANUAL)
-        self._accept(run, None)
+        self._accept(run, await sync_to_async(_found)(run), None)
         return str(run.run_id)
 
     async def enqueue_run(self, run: Run) -> str:
-        self._accept(run, self._journal)
+        self._accept(run, await sync_to_async(_found)(run), self._journal)
         return str(run.run_id)
 
     async def enqueue_runs(
         self, runs: Sequence[Run], may_send: Callable[[], bool]
     ) -> list[Attempt]:
-        return [self._attempt(run, may_send) for run in runs]
+        found = await sync_to_async(_all_found)(runs)
+        return [
+            self._attempt(run, function, may_send)
+            for run, function in zip(runs, found, strict=True)
+        ]
 
     def in_hand(self) -> Collection[Run]:
         return [call.run for call in self._calls.values() if call.run.job_id]
@@ -120,23 +132,29 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
         seconds = 0.0 if self._has_given_up else _LAST_WORDS_SECONDS
         await asyncio.to_thread(self._threads.close, seconds)
 
-    def _attempt(self, run: Run, may_send: Callable[[], bool]) -> Attempt:
+    def _attempt(
+        self, run: Run, found: _Function | EnqueueError, may_send: Callable[[], bool]
+    ) -> Attempt:
         if self._is_draining or not may_send():
             return Attempt(run, Outcome.UNTRIED)
         try:
-            self._accept(run, self._journal)
-        except EnqueueRefused as error:
-            return Attempt(run, Outcome.REFUSED, error=one_line(error))
+            self._accept(run, found, self._journal)
+        except EnqueueError as error:
+            return failed(run, error)
         return Attempt(run, Outcome.STARTED_HERE, task_id=str(run.run_id))
 
-    def _accept(self, run: Run, journal: IRunJournal | None) -> None:
+    def _accept(
+        self, run: Run, found: _Function | EnqueueError, journal: IRunJournal | None
+    ) -> None:
         if self._is_draining:
             raise EnqueueNotSent("The local enqueuer is stopping.")
-        function = resolve_task(run.task_name)
-        bind_payload(function, run.payload)
+        if isinstance(found, EnqueueError):
+            raise found
         if run.run_id in self._calls:
             return
-        call = _Call(run, function, journal)
+        if len(self._waiting) >= _LONGEST_LINE:
+            raise EnqueueNotSent(f"There are {_LONGEST_LINE} runs waiting for the local enqueuer.")
+        call = _Call(run, found, journal)
         self._calls[run.run_id] = call
         self._waiting.append(call)
         self._start_waiting()
@@ -159,12 +177,28 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
                 call.is_over = True
                 await _finish(call, error)
         except Exception:
-            # The journal is still away: the lease ends and another replica closes the run.
+            # The lease ends, and a replica takes the run over or closes it.
             _log(logging.ERROR, "journal_failed", "Gave up writing about run %s of %s", call)
         finally:
             del self._calls[call.run.run_id]
         # Not if this was cancelled: then the event loop is ending, or we are draining.
         self._start_waiting()
+
+
+def _found(run: Run) -> _Function | EnqueueError:
+    """Return what to call for ``run``, or why it cannot be called."""
+    try:
+        function = resolve_task(run.task_name)
+        bind_payload(function, run.payload)
+    except EnqueueError as error:
+        return error
+    except Exception as error:
+        return EnqueueNotSent(one_line(error, with_type=True))
+    return function
+
+
+def _all_found(runs: Sequence[Run]) -> list[_Function | EnqueueError]:
+    return [_found(run) for run in runs]
 
 
 async def _wait_for(calls: Sequence[_Call], seconds: float) -> None:
@@ -176,25 +210,34 @@ async def _wait_for(calls: Sequence[_Call], seconds: float) -> None:
 async def _marked_as_running(call: _Call) -> bool:
     if call.journal is None:
         return True
-    return await _persistently(partial(call.journal.start, call.run), _START_PAUSES, call)
+    for pause in _START_PAUSES:
+        try:
+            return await call.journal.start(call.run)
+        except Exception:
+            await _pause(pause, call)
+    return await call.journal.start(call.run)
 
 
 async def _finish(call: _Call, error: str) -> None:
-    if call.journal is not None:
-        await _persistently(partial(call.journal.finish, call.run, error), _FINISH_PAUSES, call)
-
-
-async def _persistently(
-    write: Callable[[], Awaitable[T]], pauses: Sequence[float], call: _Call
-) -> T:
-    """Await ``write`` until it succeeds; its error goes on only after the last of ``pauses``."""
-    for pause in pauses:
+    """Write how a run ended. It can only be told here: a store may be away for any time."""
+    if call.journal is None:
+        return
+    failures = 0
+    for number in count():
         try:
-            return await write()
-        except Exception:
-            _log(logging.WARNING, "journal_retried", "Cannot write about run %s of %s", call)
-            await asyncio.sleep(pause)
-    return await write()
+            await call.journal.finish(call.run, error)
+            return
+        except Exception as reason:
+            failures += not isinstance(reason, StoreUnavailable)
+            if failures == _MOST_FINISH_FAILURES:
+                raise
+            await _pause(_FINISH_PAUSES[min(number, len(_FINISH_PAUSES) - 1)], call)
+
+
+async def _pause(seconds: float, call: _Call) -> None:
+    """Wait before the journal is tried again, after an error in hand."""
+    _log(logging.WARNING, "journal_retried", "Cannot write about run %s of %s", call)
+    await asyncio.sleep(seconds)
 
 
 def _error_of(call: _Call) -> str:
@@ -206,10 +249,17 @@ def _error_of(call: _Call) -> str:
         )
     except BaseException as error:  # a task that exits must not take the thread with it
         _log(logging.ERROR, "task_failed", "Run %s of %s failed", call)
-        return one_line(error, with_type=True)[:_LONGEST_ERROR]
+        return _words_of(error)[:_LONGEST_ERROR]
     finally:
         close_old_connections()
     return ""
+
+
+def _words_of(error: BaseException) -> str:
+    try:
+        return one_line(error, with_type=True)
+    except Exception:  # its own ``__str__()`` is at fault
+        return type(error).__name__
 
 
 def _log(level: int, action: str, message: str, call: _Call) -> None:

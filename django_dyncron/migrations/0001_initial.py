@@ -219,6 +219,11 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="Missed runs older than this are skipped. Empty: the project's.",
                         null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(
+                                60, "With less than a minute it would never run: use 60 or more."
+                            )
+                        ],
                         verbose_name="catch-up window (seconds)",
                     ),
                 ),
@@ -418,7 +423,15 @@ class Migration(migrations.Migration):
                                 then=models.Case(
                                     models.When(is_settled=True, then=models.Value(None)),
                                     models.When(
-                                        next_run_at__isnull=False, then=models.F("next_run_at")
+                                        next_run_at__range=(
+                                            datetime.datetime(
+                                                1970, 1, 1, 0, 0, tzinfo=datetime.UTC
+                                            ),
+                                            datetime.datetime(
+                                                9000, 1, 1, 0, 0, tzinfo=datetime.UTC
+                                            ),
+                                        ),
+                                        then=models.F("next_run_at"),
                                     ),
                                     default=models.Value(
                                         datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.UTC)

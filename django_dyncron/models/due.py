@@ -13,39 +13,18 @@ from typing import Any
 
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
+from django.db.models.lookups import IsNull
 
 NEEDS_PLANNING = datetime(1970, 1, 1, tzinfo=UTC)
 """What ``due_at`` holds while a row waits to be planned: earlier than any slot."""
 
-SCHEDULE_FIELDS = (
-    "cron_expression",
-    "time_zone",
-    "dst_gap",
-    "dst_fold",
-    "starts_at",
-    "ends_at",
-    "is_active",
-)
-"""The inputs of a cursor: whoever changes one of them makes the row be planned anew."""
+_LAST = datetime(9000, 1, 1, tzinfo=UTC)
 
-SCHEDULER_OWNED = frozenset(
-    {
-        "next_run_at",
-        "last_run_at",
-        "last_error",
-        "plan_from",
-        "is_settled",
-        "planned_cron_expression",
-        "planned_time_zone",
-        "planned_dst_gap",
-        "planned_dst_fold",
-        "planned_starts_at",
-        "planned_ends_at",
-        "planned_in_zone",
-        "planned_with_tzdata",
-    }
-)
-"""Columns a ``save()`` leaves alone unless it names them."""
+PLANNED_FIELDS = ("cron_expression", "time_zone", "dst_gap", "dst_fold", "starts_at", "ends_at")
+"""The inputs of a cursor; ``planned_…`` holds them as they were when it was planned."""
+
+SCHEDULE_FIELDS = (*PLANNED_FIELDS, "is_active")
+"""What a schedule is: whoever changes one of these makes the row be planned anew."""
 
 
 def _same(name: str) -> Q:
@@ -72,7 +51,9 @@ DUE_AT = Case(
         _IS_PLANNED,
         then=Case(
             When(is_settled=True, then=Value(None)),
-            When(next_run_at__isnull=False, then=F("next_run_at")),
+            # Any other cursor was set by hand, to what Python cannot read (infinity, a year of
+            # five digits) or to a time before computers.
+            When(next_run_at__range=(NEEDS_PLANNING, _LAST), then=F("next_run_at")),
             default=Value(NEEDS_PLANNING),
         ),
     ),
@@ -92,8 +73,22 @@ def plan_from_after(edit: Mapping[str, Any]) -> Any:
     changed = Q()
     for name in SCHEDULE_FIELDS:
         if name in edit:
-            value = edit[name]
-            changed |= Q(**{f"{name}__isnull": False}) if value is None else ~Q(**{name: value})
+            changed |= _differs(name, edit[name])
     if "is_active" not in edit:
         changed &= Q(is_active=True)
     return Case(When(changed, then=Now()), default=F("plan_from"))
+
+
+def _differs(name: str, value: Any) -> Q:
+    """Return the condition for a column to change when it is given ``value``."""
+    is_empty = Q(**{f"{name}__isnull": True})
+    if value is None:
+        return ~is_empty
+    if not hasattr(value, "resolve_expression"):
+        return ~Q(**{name: value})
+    # What an expression comes to may be NULL, which equals nothing, not even NULL.
+    becomes_empty = Q(IsNull(value, True))
+    neither = ~is_empty & ~becomes_empty
+    return (
+        (is_empty & ~becomes_empty) | (~is_empty & becomes_empty) | (neither & ~Q(**{name: value}))
+    )

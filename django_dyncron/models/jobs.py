@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -10,16 +10,18 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Now
+from django.db.models.signals import post_save, pre_save
 from django.utils.translation import gettext_lazy as _
 
 from ..core.definitions import CronJobDefinition
 from ..core.policies import Delivery, MisfirePolicy, OverlapPolicy
 from ..validators import validate_cron_expression, validate_payload, validate_time_zone
-from .due import DUE_AT, SCHEDULE_FIELDS, SCHEDULER_OWNED, plan_from_after
+from .due import DUE_AT
 from .managers import CronJobManager
+from .saving import KeepsCursor, keep_on_raw_save, read_again_after_raw_save
 
 
-class CronJob(models.Model):
+class CronJob(KeepsCursor):
     """A row of the crontab: what to run, when, and how far its schedule has come.
 
     The columns below ``# owned by the scheduler`` are written by compare-and-swap on each tick; a
@@ -101,6 +103,9 @@ class CronJob(models.Model):
         _("catch-up window (seconds)"),
         null=True,
         blank=True,
+        validators=[
+            MinValueValidator(60, _("With less than a minute it would never run: use 60 or more."))
+        ],
         help_text=_("Missed runs older than this are skipped. Empty: the project's."),
     )
     overlap_policy = models.CharField(
@@ -213,25 +218,6 @@ class CronJob(models.Model):
     def __str__(self) -> str:
         return self.job_id
 
-    def save(self, *args: Any, **options: Any) -> None:
-        """Write the row, leaving the scheduler's columns alone unless ``update_fields`` has them.
-
-        A schedule changed by it counts from this moment.
-        """
-        if self._state.adding or options.get("force_insert"):
-            return super().save(*args, **options)
-        names = self._written_fields(options.get("update_fields"))
-        edit = {name: getattr(self, name) for name in SCHEDULE_FIELDS if name in names}
-        if edit and "plan_from" not in names:
-            self.plan_from = plan_from_after(edit)
-            names.add("plan_from")
-        try:
-            super().save(*args, **{**options, "update_fields": names})
-        finally:
-            if edit:
-                # An expression, not a value: read it again when somebody asks.
-                self.__dict__.pop("plan_from", None)
-
     def natural_key(self) -> tuple[str]:
         return (self.job_id,)
 
@@ -260,19 +246,6 @@ class CronJob(models.Model):
         if faults:
             raise ValidationError(faults)
 
-    def _written_fields(self, update_fields: Iterable[str] | None) -> set[str]:
-        if update_fields is not None:
-            return set(update_fields)
-        unread = self.get_deferred_fields()
-        return {
-            field.name
-            for field in self._meta.concrete_fields
-            if not field.primary_key
-            and not field.generated
-            and field.name not in SCHEDULER_OWNED
-            and field.attname not in unread
-        }
-
     def definition(self) -> CronJobDefinition:
         """Return this row as the scheduler's value."""
         return CronJobDefinition(**{name: getattr(self, name) for name in DEFINITION_FIELDS})
@@ -284,3 +257,6 @@ DEFINITION_FIELDS = tuple(
     if field.name in CronJobDefinition.__dataclass_fields__
 )
 """The columns that a :class:`CronJobDefinition` is made of."""
+
+pre_save.connect(keep_on_raw_save, sender=CronJob)
+post_save.connect(read_again_after_raw_save, sender=CronJob)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.db import models
+from django.db import models, transaction
 
 from .due import SCHEDULE_FIELDS, plan_from_after
 
@@ -23,6 +24,28 @@ class CronJobQuerySet(models.QuerySet["CronJob"]):
         return super().update(**values)
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def update_or_create(
+        self,
+        defaults: Mapping[str, Any] | None = None,
+        create_defaults: Mapping[str, Any] | None = None,
+        **lookups: Any,
+    ) -> tuple[CronJob, bool]:
+        """Update the row or create it as ever, writing nothing but ``defaults``.
+
+        Django's own writes all moments of the row besides, the scheduler's as it has read them.
+        """
+        rows = self.select_for_update()
+        to_create = defaults if create_defaults is None else create_defaults
+        with transaction.atomic(using=rows.db):
+            job, is_new = rows.get_or_create(to_create, **lookups)
+            if not is_new:
+                for name, value in (defaults or {}).items():
+                    setattr(job, name, value() if callable(value) else value)
+                job.save(using=rows.db, update_fields=defaults or ())
+        return job, is_new
+
+    update_or_create.alters_data = True  # type: ignore[attr-defined]
 
 
 class CronJobManager(models.Manager.from_queryset(CronJobQuerySet)):  # type: ignore[misc]

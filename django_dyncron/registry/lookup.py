@@ -71,7 +71,7 @@ def import_task_module(name: str) -> ModuleType:
     """
     try:
         return import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may exit when it is imported
         raise EnqueueRefused(
             f"{name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error

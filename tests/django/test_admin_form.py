@@ -258,3 +258,16 @@ def test_pages_bring_no_inline_script_or_style(editor: Client) -> None:
         assert "<style" not in text
         assert "onclick=" not in text
         assert all("src=" in tag.split(">")[0] for tag in text.split("<script")[1:])
+
+
+def test_what_may_surprise_is_said_in_the_panel_and_when_it_is_saved(
+    editor: Client, settings: Any
+) -> None:
+    settings.DYNCRON = {"ENQUEUER": "django_dyncron.testing.RecordingEnqueuer"}
+    data = form_data(overlap_policy="skip", max_run_seconds="600")
+
+    checked = text_of(editor.post(ADD, data | {"_check": ""}))
+    assert checked.count("counts as unfinished for 600 seconds") == 1
+    saved = text_of(editor.post(ADD, data, follow=True))
+    assert '<li class="warning">The queue system does not tell when a run ends' in saved
+    assert CronJob.objects.get().overlap_policy == "skip"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -83,13 +84,50 @@ def test_the_form_cannot_pause_without_that_permission(was_active: bool) -> None
     assert (saved.queue, saved.is_active) == ("mail", was_active)
 
 
-def test_adding_without_that_permission_makes_an_active_job() -> None:
+@pytest.mark.parametrize("typed", [True, False])
+def test_adding_without_that_permission_makes_an_active_job(typed: bool) -> None:
+    """Whoever may add a job may have it run; only to hold up a job takes more."""
     adder = client_with("add_cronjob", "view_cronjob")
     data = form_data()
-    del data["is_active"]
+    if not typed:
+        del data["is_active"]
 
     assert adder.post(f"{JOBS}add/", data).status_code == 302
     assert CronJob.objects.get().is_active
+
+
+LONG_AGO = {"ends_at_0": "2026-01-01", "ends_at_1": "00:00:00"}
+NEVER = {"ends_at_0": "9000-01-01", "ends_at_1": "00:00:00"}
+ENDED = at("2026-01-01T00:00Z")
+
+
+@pytest.mark.parametrize(
+    "ends_at, typed", [(None, LONG_AGO), (ENDED, {}), (ENDED, NEVER)], ids=["end", "revive", "move"]
+)
+def test_to_end_a_job_or_to_revive_it_takes_that_permission_too(
+    ends_at: datetime | None, typed: dict[str, str]
+) -> None:
+    editor = client_with("view_cronjob", "change_cronjob", name="editor")
+    pauser = client_with("view_cronjob", "change_cronjob", "pause_cronjob", name="pauser")
+    job = a_job(ends_at=ends_at)
+    change = f"{JOBS}{job.pk}/change/"
+
+    answer = editor.post(change, form_data(**typed))
+    assert list(answer.context["adminform"].form.errors) == ["ends_at"]
+    assert CronJob.objects.get().ends_at == ends_at
+
+    assert pauser.post(change, form_data(**typed)).status_code == 302
+    assert CronJob.objects.get().ends_at != ends_at
+
+
+@pytest.mark.parametrize("ends_at, typed", [(None, NEVER), (ENDED, LONG_AGO)])
+def test_an_end_that_stops_or_revives_nothing_is_an_ordinary_change(
+    ends_at: datetime | None, typed: dict[str, str]
+) -> None:
+    editor = client_with("view_cronjob", "change_cronjob")
+    job = a_job(ends_at=ends_at)
+
+    assert editor.post(f"{JOBS}{job.pk}/change/", form_data(**typed)).status_code == 302
 
 
 def test_actions_are_logged_with_the_actor() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -182,7 +182,8 @@ async def test_a_rollback_leaves_neither_claim_nor_message(monkeypatch: pytest.M
     assert await Group.objects.acount() == 1
 
 
-def _fail_when_there_is_something_to_write(_: object, records: Sequence[object]) -> None:
+def _fail_when_there_is_something_to_write(*arguments: Sequence[object]) -> None:
+    *_, records = arguments
     if records:
         raise ZeroDivisionError
 
@@ -195,6 +196,7 @@ async def test_expired_leases_are_closed_or_taken_over() -> None:
     await add(job_id="again")
     past = at("12:00:00")
     common = {"task_name": "shop.report", "lease_until": past, "created_at": past, "attempts": 1}
+    common["replica"] = "gone"
     rows = [
         ("lost", "running", "at_least_once"),
         ("once", "claimed", "at_most_once"),
@@ -324,7 +326,7 @@ async def test_what_a_starting_scheduler_plans_anew(
     zone = values.pop("time_zone", "")
     await CronJob.objects.filter(pk=job.pk).aupdate(planned_time_zone=zone, **values)
     await sync_to_async(_set_zone)(zone)
-    await DjangoCronJobRepository().review("UTC")
+    await DjangoCronJobRepository().review("UTC", datetime.now(UTC))
     await job.arefresh_from_db()
     assert (job.planned_cron_expression is None) is expected
 

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from django_dyncron.core.exceptions import EnqueueError
+from django_dyncron.core.exceptions import StoreUnavailable
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.repositories import dialects
@@ -187,11 +187,11 @@ async def test_a_lost_record_is_written_later(
     await world.tick_at("12:00:40")
 
     async def fail(*_: object) -> None:
-        raise EnqueueError("database away")
+        raise StoreUnavailable("database away")
 
     with monkeypatch.context() as patch:
         patch.setattr(DjangoCronJobRepository, "record", fail)
-        with pytest.raises(EnqueueError):
+        with pytest.raises(StoreUnavailable):
             await world.tick_at("12:01:00")
     assert (await CronRun.objects.aget()).status == "claimed"
     await world.tick_at("12:01:10")

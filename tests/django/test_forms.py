@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 
 from django_dyncron.forms import CronJobForm
-from django_dyncron.job_checks import check_job
+from django_dyncron.job_checks import check_job, job_notices
 from django_dyncron.models import CronJob
 from django_dyncron.widgets import SuggestingInput
 from tests.django.admin_pages import TASK, at, form_data
@@ -43,6 +43,18 @@ def test_a_job_that_is_fine_has_no_faults() -> None:
         ({"payload": []}, "payload"),
         ({"payload": [7]}, "payload"),
         ({"options": []}, "options"),
+        ({"catch_up_window_seconds": 0}, "catch_up_window_seconds"),
+        ({"catch_up_window_seconds": 59}, "catch_up_window_seconds"),
+        ({"enqueuer": "nowhere"}, "enqueuer"),
+        ({"enqueuer": " default"}, "enqueuer"),
+        ({"task_name": f" {TASK}"}, "task_name"),
+        ({"queue": " mail"}, "queue"),
+        ({"queue": "ma\u200bil"}, "queue"),
+        ({"job_id": "news\nletter"}, "job_id"),
+        ({"payload": {"user_id": [{"\ud800": 7}]}}, "payload"),
+        ({"payload": {"user_id": "7\0"}}, "payload"),
+        ({"options": {"priority": float("nan")}}, "options"),
+        ({"options": {"tags": ["\0"]}}, "options"),
         ({"starts_at": at("2026-12-02T00:00Z"), "ends_at": at("2026-12-01T00:00Z")}, "ends_at"),
     ],
 )
@@ -74,6 +86,42 @@ def test_a_named_enqueuer_is_the_one_that_is_asked(settings: Any) -> None:
     assert check_job(job().definition()) == {}
     assert "boom" in check_job(job(enqueuer="odd").definition())[NON_FIELD_ERRORS][0]
     assert list(check_job(job(enqueuer="even").definition())) == ["enqueuer"]
+
+
+def test_a_wrong_enqueuer_is_named_beside_other_mistakes() -> None:
+    form = CronJobForm(form_data(enqueuer="even", task_name="", payload="[1]"))
+
+    assert sorted(form.errors) == ["enqueuer", "payload", "task_name"]
+
+
+def test_a_form_takes_spaces_off_names() -> None:
+    typed = {"job_id": " news ", "task_name": f" {TASK} ", "queue": "  mail\u00a0", "enqueuer": " "}
+    form = CronJobForm(form_data(**typed))
+
+    assert form.errors == {}
+    assert {name: form.cleaned_data[name] for name in typed} == {
+        "job_id": "news",
+        "task_name": TASK,
+        "queue": "mail",
+        "enqueuer": "",
+    }
+
+
+def test_a_text_of_any_script_may_be_in_a_payload() -> None:
+    assert check_job(job(payload={"user_id": "Ł \\u0000 😀\n"}).definition()) == {}
+
+
+def test_skipping_overlaps_is_remarked_on_where_nobody_tells_of_the_end(settings: Any) -> None:
+    settings.DYNCRON = {
+        "ENQUEUERS": {"far": "django_dyncron.testing.RecordingEnqueuer", "odd": "nowhere.Odd"}
+    }
+    careful = {"overlap_policy": "skip", "max_run_seconds": 600}
+
+    assert job_notices(job(enqueuer="far").definition()) == []
+    assert job_notices(job(**careful).definition()) == []
+    assert job_notices(job(enqueuer="odd", **careful).definition()) == []
+    (notice,) = job_notices(job(enqueuer="far", **careful).definition())
+    assert "counts as unfinished for 600 seconds" in notice
 
 
 def test_a_fault_of_a_field_that_a_form_lacks_is_shown_above_it() -> None:

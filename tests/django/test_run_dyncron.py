@@ -93,7 +93,7 @@ def test_a_tick_that_fails_is_no_heartbeat_and_fails_once(
 ) -> None:
     dyncron["REPOSITORY"] = f"{__name__}.AwayRepository"
     file = tmp_path / "heartbeat"
-    with pytest.raises(CommandError, match=r"^The tick failed: The database is away\.$"):
+    with pytest.raises(CommandError, match=r"^The last tick failed: The database is away\.$"):
         call_command("run_dyncron", "--once", "--heartbeat-file", str(file))
     assert not file.exists()
 
@@ -102,8 +102,35 @@ def test_ticks_that_fail_count_too(
     dyncron: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     dyncron["REPOSITORY"] = f"{__name__}.AwayRepository"
-    call_command("run_dyncron", "--max-ticks", "2")
+    with pytest.raises(CommandError, match=r"^The last tick failed: The database is away\.$"):
+        call_command("run_dyncron", "--max-ticks", "2")
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+
+
+class ReturningRepository(DjangoCronJobRepository):
+    """Away for the first tick of its life."""
+
+    was_asked = False
+
+    async def look_ahead(self, at: datetime | None) -> Horizon:
+        if not self.was_asked:
+            self.was_asked = True
+            raise StoreUnavailable("The database is away.")
+        return await super().look_ahead(at)
+
+
+def test_a_failure_that_was_overcome_is_forgotten(dyncron: dict[str, Any]) -> None:
+    dyncron["REPOSITORY"] = f"{__name__}.ReturningRepository"
+    add_missed()
+    call_command("run_dyncron", "--max-ticks", "3", *QUICK)
+    assert CronRun.objects.get().status == "succeeded"
+
+
+def test_missing_tables_are_named_with_their_remedy(tmp_path: Path) -> None:
+    ended = in_a_plain_project(tmp_path, "run_dyncron", "--once")
+    assert ended.returncode == 1
+    assert "manage.py migrate" in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr.splitlines()[-1]
 
 
 def test_the_replica_is_known_by_its_name_and_leaves_word() -> None:
@@ -186,21 +213,25 @@ DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sql
 """
 
 
-def test_a_plain_project_runs_without_a_single_warning(tmp_path: Path) -> None:
-    (tmp_path / "plain_settings.py").write_text(PLAIN_SETTINGS)
+def in_a_plain_project(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (path / "plain_settings.py").write_text(PLAIN_SETTINGS)
     root = Path(__file__).resolve().parent.parent.parent
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "plain_settings",
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)]),
+        "PYTHONPATH": os.pathsep.join([str(path), str(root)]),
     }
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "django", *arguments],
+        check=False,
+        env=environment,
+        cwd=path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_plain_project_runs_without_a_single_warning(tmp_path: Path) -> None:
     for arguments in (["migrate", "--verbosity=0"], ["run_dyncron", "--once"]):
-        ended = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "django", *arguments],
-            check=False,
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        ended = in_a_plain_project(tmp_path, *arguments)
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")

@@ -69,7 +69,8 @@ def _connecting_threads(alias: str) -> Iterator[list[str]]:
 
 
 async def _hello(scope: Message, receive: object, send: Callable[[Message], Any]) -> None:
-    assert scope["type"] == "http", "the wrapped application hears of requests only"
+    if scope["type"] != "http":
+        raise ValueError(f"Only requests, not {scope['type']}.")
     await send({"type": "http.response.start", "status": 204})
 
 
@@ -108,6 +109,83 @@ def test_runs_happen_between_startup_and_shutdown(cluster: Cluster) -> None:
     ]
     assert sorted(cluster.enqueued()) == sorted(due)
     assert cluster.runs.filter(status="enqueued").count() == 3
+
+
+class Lodger:
+    """An application with a lifespan of its own, which at ``fails_at`` does as ``how`` says."""
+
+    def __init__(self, fails_at: str = "", how: str = "") -> None:
+        self.threads: dict[str, str] = {}
+        self.at_shutdown: Callable[[], object] = lambda: None
+        self.seen_at_shutdown: object = None
+        self._fails_at = fails_at
+        self._how = how
+
+    async def __call__(self, scope: Message, receive: Callable[[], Any], send: Any) -> None:
+        assert scope["type"] == "lifespan"
+        for part in ("startup", "shutdown"):
+            assert await receive() == {"type": f"lifespan.{part}"}
+            self.threads[part] = await sync_to_async(lambda: threading.current_thread().name)()
+            if part == "shutdown":
+                self.seen_at_shutdown = self.at_shutdown()
+            if part != self._fails_at:
+                await send({"type": f"lifespan.{part}.complete"})
+                continue
+            if self._how == "says so":
+                await send({"type": f"lifespan.{part}.failed", "message": "no room"})
+            raise RuntimeError("no room")
+
+
+def lived_through(cluster: Cluster, lodger: Lodger) -> list[Message]:
+    """Run a server with ``lodger`` until three runs were enqueued, or it would not start."""
+
+    async def live() -> list[Message]:
+        server = Server(SchedulerLifespan(lodger))
+        if (await server.startup())["type"] == "lifespan.startup.complete":
+            await _until(lambda: len(cluster.enqueued()) == 3)
+            await server.shutdown()
+        return server.sent
+
+    return asyncio.run(live())
+
+
+def test_a_lifespan_of_the_application_is_around_the_ticks(cluster: Cluster) -> None:
+    cluster.add_missed(["report"], 3)
+    lodger = Lodger()
+    lodger.at_shutdown = lambda: len(cluster.enqueued())
+    with _connecting_threads(cluster.alias) as connecting:
+        sent = lived_through(cluster, lodger)
+    assert sent == [
+        {"type": "lifespan.startup.complete"},
+        {"type": "lifespan.shutdown.complete"},
+    ]
+    assert lodger.seen_at_shutdown == 3
+    assert list(lodger.threads) == ["startup", "shutdown"]
+    assert set(lodger.threads.values()).isdisjoint(connecting)
+
+
+def test_an_application_that_will_not_start_starts_no_scheduler(cluster: Cluster) -> None:
+    cluster.add_missed(["report"], 3)
+    assert lived_through(cluster, Lodger("startup", "says so")) == [
+        {"type": "lifespan.startup.failed", "message": "no room"}
+    ]
+    assert cluster.enqueued() == []
+
+
+@pytest.mark.parametrize("how", ["says so", "raises"])
+def test_an_application_that_fails_to_end_is_not_hushed_up(cluster: Cluster, how: str) -> None:
+    cluster.add_missed(["report"], 3)
+    assert lived_through(cluster, Lodger("shutdown", how))[1:] == [
+        {"type": "lifespan.shutdown.failed", "message": "no room"}
+    ]
+
+
+def test_an_application_that_raises_unasked_has_no_lifespan(cluster: Cluster) -> None:
+    cluster.add_missed(["report"], 3)
+    assert lived_through(cluster, Lodger("startup", "raises")) == [
+        {"type": "lifespan.startup.complete"},
+        {"type": "lifespan.shutdown.complete"},
+    ]
 
 
 def test_requests_reach_the_application(cluster: Cluster) -> None:

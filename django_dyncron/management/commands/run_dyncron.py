@@ -22,7 +22,8 @@ class Command(BaseCommand):
     help = (
         "Runs the scheduler. Start as many replicas as you like. The first SIGTERM or SIGINT "
         "finishes the work in hand and exits with 0, or with 1 if local tasks outlast the grace; "
-        "the second exits with 1 at once."
+        "the second exits with 1 at once. With --once or --max-ticks it exits with 1, too, if the "
+        "last tick failed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -67,8 +68,8 @@ class Command(BaseCommand):
             self.stderr.flush()
             # Not sys.exit(): their threads are still at work and may hold anything.
             os._exit(1)
-        if options["once"] and watch.error is not None:
-            raise CommandError(f"The tick failed: {watch.error}")
+        if max_ticks is not None and watch.error is not None:
+            raise CommandError(f"The last tick failed: {watch.error}")
 
 
 class _Watch:
