@@ -249,17 +249,10 @@ def _error_of(call: _Call) -> str:
         )
     except BaseException as error:  # a task that exits must not take the thread with it
         _log(logging.ERROR, "task_failed", "Run %s of %s failed", call)
-        return _words_of(error)[:_LONGEST_ERROR]
+        return one_line(error, with_type=True)[:_LONGEST_ERROR]
     finally:
         close_old_connections()
     return ""
-
-
-def _words_of(error: BaseException) -> str:
-    try:
-        return one_line(error, with_type=True)
-    except Exception:  # its own ``__str__()`` is at fault
-        return type(error).__name__
 
 
 def _log(level: int, action: str, message: str, call: _Call) -> None:

@@ -79,7 +79,7 @@ def test_right_values_are_taken(given: dict[str, Any], field: str, expected: Any
         ("TICK_INTERVAL_SECONDS", "30", "is '30', not a number above 0 and up to 3600."),
         ("TICK_INTERVAL_SECONDS", float("nan"), "is nan, not a number above 0 and up to 3600."),
         ("TICK_INTERVAL_SECONDS", None, "is None, not a number above 0 and up to 3600."),
-        ("CATCH_UP_WINDOW_SECONDS", 1.5, "is 1.5, not a whole number from 1 to 316224000."),
+        ("CATCH_UP_WINDOW_SECONDS", 1.5, "is 1.5, not a whole number from 60 to 316224000."),
         ("LOCK_TTL_SECONDS", 59, "is 59, shorter than 60."),
         ("LOCK_TTL_SECONDS", "60", "is '60', not a whole number from 1 to 31622400."),
         ("ON_LOCK_ERROR", "clam", 'is \'clam\', not "skip" or "claim".'),
