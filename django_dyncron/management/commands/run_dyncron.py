@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from argparse import ArgumentParser
@@ -59,6 +60,9 @@ class Command(BaseCommand):
         max_ticks = 1 if options["once"] else options["max_ticks"]
         try:
             settings = _settings(options)
+            # What is loaded by now stays: full collections need not walk through it every time.
+            gc.collect()
+            gc.freeze()
             unfinished = asyncio.run(_serve(settings, options["replica_id"], watch, max_ticks))
         except ConfigurationError as error:
             raise CommandError(str(error)) from error
