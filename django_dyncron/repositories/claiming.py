@@ -20,44 +20,46 @@ from ..core.runs import Record
 from ..models import NEEDS_PLANNING
 from . import records
 from .dialects import BatchRow, Dialect, Row, dialect_of
+from .notes import JobNotes
 from .overlap import without_overlaps
 
 Planned = tuple[StoredJob, JobPlan]
 
 
-def claim_due(using: str, order: ClaimOrder) -> ClaimedBatch:
+def claim_due(using: str, notes: JobNotes, order: ClaimOrder) -> ClaimedBatch:
     """Claim one batch; see the port for what it promises."""
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
-        records.write(dialect, order.records)
+        records.write(dialect, notes, order.records)
         rows = {row.key: row for row in dialect.read(order)}
-        planned = without_overlaps(using, [_plan(row, order) for row in rows.values()], order.at)
+        read = _plan_all(rows.values(), order)
+        planned = without_overlaps(using, read, order.at)
         refused = _refused(order, planned)
         planned = [pair for pair in planned if pair[0].key not in refused]
         runs = _runs(order, planned)
-        added = dialect.claim(
+        jobs, added = dialect.claim(
             [(rows[stored.key], plan) for stored, plan in planned],
             [*(_run_row(key, run) for key, run in runs), *_skip_rows(order, planned)],
             order,
         )
         won = [run for _, run in runs if run.run_id in added]
         waiting = [run for run in won if not run.attempts]
-        inside = deliver_inside(dialect, order, [run for run in won if run.attempts])
+        inside = deliver_and_record(dialect, notes, order, [run for run in won if run.attempts])
     done = {record.run.run_id for record in inside}
     return ClaimedBatch(
         runs=[run for run in won if run.attempts and run.run_id not in done],
         claimed=len(won),
         records=inside,
         next_delivery_at=min((run.lease_until for run in waiting if run.lease_until), default=None),
-        plans=planned,
+        plans=[(stored, plan) for stored, plan in planned if stored.key in jobs],
         refused=sorted(refused),
-        is_full=len(rows) >= order.limit,
+        is_full=len(rows) >= order.limit or len(read) < len(rows),
     )
 
 
-def deliver_inside(
-    dialect: Dialect, order: ClaimOrder | SweepOrder, runs: Sequence[Run]
+def deliver_and_record(
+    dialect: Dialect, notes: JobNotes, order: ClaimOrder | SweepOrder, runs: Sequence[Run]
 ) -> Sequence[Record]:
     """Hand ``runs`` to the queues that live in this database, and record it, before the commit."""
     if order.deliver_inside is None or not runs:
@@ -65,8 +67,20 @@ def deliver_inside(
     using = dialect.connection.alias
     savepoint = partial(transaction.atomic, using=using)
     delivered = order.deliver_inside(runs, using, savepoint, order.at)
-    records.write(dialect, delivered)
+    records.write(dialect, notes, delivered)
     return delivered
+
+
+def _plan_all(rows: Iterable[BatchRow], order: ClaimOrder) -> list[Planned]:
+    """Plan ``rows`` until there are runs enough for one batch."""
+    planned: list[Planned] = []
+    count = 0
+    for row in rows:
+        planned.append(_plan(row, order))
+        count += len(planned[-1][1].runs)
+        if count >= order.max_runs:
+            break
+    return planned
 
 
 def _plan(row: BatchRow, order: ClaimOrder) -> Planned:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from django.utils.module_loading import import_string
@@ -41,6 +41,27 @@ class BatchRow:
 Move = tuple[BatchRow, JobPlan]
 """A row and where its plan moves the cursor."""
 
+RECORDED_FIELDS = (
+    "status",
+    "reason",
+    "task_id",
+    "error",
+    "enqueued_at",
+    "finished_at",
+    "lease_until",
+)
+"""The columns of a run that a record writes."""
+
+IN_HAND = (RunStatus.CLAIMED, RunStatus.RUNNING)
+"""Runs that a replica answers for: what records are about, and what is never pruned."""
+
+
+class Won(NamedTuple):
+    """What a claim came to: the keys of the jobs it moved, the ids of the run rows it added."""
+
+    jobs: Collection[int]
+    runs: Collection[UUID]
+
 
 class Dialect(ABC):
     """The statements of one kind of database, run on ``connection`` inside a transaction."""
@@ -56,20 +77,27 @@ class Dialect(ABC):
         """Read and lock up to ``order.limit`` rows: due ones first, then those to be planned."""
 
     @abstractmethod
-    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> Won:
         """Swap cursors and add the run rows of the jobs whose swap succeeded.
 
-        ``runs`` name their job's key as ``job`` and leave out what :func:`new_run` says. Return the
-        ids of the rows that were added.
+        ``runs`` name their job's key as ``job`` and leave out what :func:`new_run` says.
         """
 
     @abstractmethod
-    def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
-        """Write ``runs`` that are unfinished, and what they mean for their ``jobs``.
+    def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
+        """Write ``runs`` that are in hand, and ``notes`` on their jobs.
 
-        A run that was taken over since, by its ``attempts``, is left to its new owner. A job's
-        ``enqueued_at`` never moves its last run backwards; an ``error`` of ``None`` leaves the one
-        noted before.
+        A run that was taken over since, by its ``attempts``, is left to its new owner. One that
+        ``is_given_back`` has no owner afterwards. Return the ids of jobs that were not noted on,
+        because somebody has their rows locked (or deleted them).
+        """
+
+    @abstractmethod
+    def note(self, notes: Sequence[Row]) -> Collection[str]:
+        """Write ``notes`` on jobs; return the ids of those whose rows somebody has locked.
+
+        A job's ``enqueued_at`` never moves its last run backwards; an ``error`` of ``None`` leaves
+        the one noted before.
         """
 
 

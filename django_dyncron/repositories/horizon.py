@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from django.db import connections
@@ -18,6 +20,8 @@ _NOW = {
     "mysql": "UTC_TIMESTAMP(6)",
 }
 
+_LOOKED_THROUGH = 100
+
 
 def look_ahead(using: str, at: datetime | None) -> Horizon:
     """Return what waits at ``at`` or, if ``None``, at the database's present."""
@@ -25,21 +29,33 @@ def look_ahead(using: str, at: datetime | None) -> Horizon:
     table = connection.ops.quote_name(CronJob._meta.db_table)
     due_at = connection.ops.quote_name("due_at")
     now = _NOW.get(connection.vendor, "CURRENT_TIMESTAMP")
+    # SQLite stores any text as a moment; as a moment it could not even be fetched.
+    moment = f"CAST({due_at} AS TEXT)" if connection.vendor == "sqlite" else due_at
+    upcoming = f"SELECT {moment} FROM {table} WHERE {due_at} IS NOT NULL ORDER BY {due_at}"
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {now}, (SELECT {due_at} FROM {table} WHERE {due_at} IS NOT NULL"
-            f" ORDER BY {due_at} LIMIT 1)",
-            (),
-        )
+        cursor.execute(f"SELECT {now}, ({upcoming} LIMIT 1)", ())
         row = cursor.fetchone()
-    now_at, earliest = at or _moment(row[0]), _moment(row[1]) if row[1] else None
+        now_at = at or _moment(row[0])
+        try:
+            earliest = _moment(row[1]) if row[1] else None
+        except ValueError:
+            # When it comes up, its row is marked as broken.
+            cursor.execute(f"{upcoming} LIMIT {_LOOKED_THROUGH}", ())
+            earliest = _first_moment(value for (value,) in cursor.fetchall())
     if earliest is not None and earliest <= NEEDS_PLANNING:
         return Horizon(now_at, now_at, needs_planning=True)
     return Horizon(now_at, earliest)
 
 
+def _first_moment(values: Iterable[str]) -> datetime | None:
+    for value in values:
+        with suppress(ValueError):
+            return _moment(value)
+    return None
+
+
 def _moment(value: datetime | str) -> datetime:
     moment = parse_datetime(value) if isinstance(value, str) else value
-    if moment is None:
+    if not isinstance(moment, datetime):
         raise ValueError(f"{value!r} is not a moment")
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -8,16 +8,26 @@ from typing import ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connections, reset_queries, router
-from django.db.models import Q
+from django.db import (
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+    reset_queries,
+    router,
+)
 
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
 from ..core.exceptions import StoreUnavailable
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
-from ..models import DEFINITION_FIELDS, CronJob
+from ..models import DEFINITION_FIELDS, CronJob, CronRun, Replica
 from . import claiming, horizon, pruning, records, replicas, reviewing, sweeping
+from .notes import JobNotes
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,42 +43,40 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
 
     def __init__(self, using: str | None = None) -> None:
         self.using = using or router.db_for_write(CronJob)
+        self._notes = JobNotes()
 
     async def get_active_jobs(self) -> list[CronJobDefinition]:
         """Return every active job."""
-        jobs = CronJob.objects.using(self.using).filter(is_active=True).order_by("job_id")
-        return [CronJobDefinition(**values) async for values in jobs.values(*DEFINITION_FIELDS)]
+        return await self._call(_active_jobs)
 
     async def update_last_run(self, job_id: str, run_time: datetime) -> None:
         """Note when a job was last enqueued, never backwards."""
-        job = CronJob.objects.using(self.using).filter(job_id=job_id)
-        earlier = Q(last_run_at__isnull=True) | Q(last_run_at__lt=run_time)
-        await job.filter(earlier).aupdate(last_run_at=run_time)
+        await self._call(records.note_last_run, self._notes, job_id, run_time)
 
     async def look_ahead(self, at: datetime | None) -> Horizon:
         return await self._call(_again_if_disconnected(horizon.look_ahead), at)
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
-        return await self._call(claiming.claim_due, order)
+        return await self._call(claiming.claim_due, self._notes, order)
 
     async def record(self, runs: Sequence[Record]) -> None:
         if runs:
-            await self._call(records.record, runs)
+            await self._call(records.record, self._notes, runs)
 
     async def sweep(self, order: SweepOrder) -> Sweep:
-        return await self._call(sweeping.sweep, order)
+        return await self._call(sweeping.sweep, self._notes, order)
 
     async def start_run(self, run: Run, replica_id: str, at: datetime, lease: timedelta) -> bool:
-        return await self._call(records.start, run, replica_id, at, lease)
+        return await self._call(records.start, self._notes, run, replica_id, at, lease)
 
     async def finish_run(self, run: Run, status: str, at: datetime, error: str = "") -> None:
-        await self._call(records.finish, run, status, at, error)
+        await self._call(records.finish, self._notes, run, status, at, error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
-        await self._call(replicas.beat, heartbeat)
+        await self._call(replicas.beat, self._notes, heartbeat)
 
-    async def review(self, time_zone: str) -> int:
-        return await self._call(reviewing.review, time_zone)
+    async def review(self, time_zone: str, at: datetime) -> int:
+        return await self._call(reviewing.review, time_zone, at)
 
     async def replan_after(self, at: datetime) -> int:
         return await self._call(reviewing.replan_after, at)
@@ -85,10 +93,38 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
             reset_queries()
         try:
             return function(self.using, *arguments)
-        except (OperationalError, InterfaceError) as error:
-            # In this thread: another one would close another connection.
+        except Error as error:
+            if _lacks_tables(self.using, error):
+                raise StoreUnavailable(
+                    f'Database {self.using!r} lacks tables: run "manage.py migrate". ({error})'
+                ) from error
+            if isinstance(error, _OUR_OWN):
+                raise
+            # In this thread: another one would close another connection. Whatever it was, a new
+            # connection may lead elsewhere: behind one to a primary that became a standby, every
+            # write would fail for ever.
             connections[self.using].close()
             raise StoreUnavailable(f"Database {self.using!r}: {error}".strip()) from error
+
+
+_OUR_OWN = (IntegrityError, DataError, ProgrammingError)
+"""What a statement or a value of ours can be at fault for, whatever the connection."""
+
+
+def _active_jobs(using: str) -> list[CronJobDefinition]:
+    jobs = CronJob.objects.using(using).filter(is_active=True).order_by("job_id")
+    return [CronJobDefinition(**values) for values in jobs.values(*DEFINITION_FIELDS)]
+
+
+def _lacks_tables(using: str, error: Error) -> bool:
+    """Tell whether ``error`` comes of a table that was never made."""
+    if not isinstance(error, ProgrammingError) and "no such table" not in str(error):
+        return False
+    ours = {model._meta.db_table for model in (CronJob, CronRun, Replica)}
+    try:
+        return not ours <= set(connections[using].introspection.table_names())
+    except Error:
+        return False
 
 
 def _again_if_disconnected(function: Callable[P, T]) -> Callable[P, T]:

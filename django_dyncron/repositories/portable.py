@@ -6,10 +6,9 @@ database has no row locks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, TextField, Value, When
@@ -17,20 +16,12 @@ from django.db.models.functions import Coalesce, Greatest
 
 from ..core.claims import ClaimOrder
 from ..models import CronJob, CronRun
-from .dialects import BatchRow, Dialect, Move, Row, new_run
+from ..models.due import PLANNED_FIELDS
+from .dialects import IN_HAND, RECORDED_FIELDS, BatchRow, Dialect, Move, Row, Won, new_run
+from .locking import free
 from .reading import move_row, read_batch
 
 _COPIED = ("job_id", "task_name", "payload", "queue", "enqueuer", "options", "delivery")
-_PLANNED = ("cron_expression", "time_zone", "dst_gap", "dst_fold", "starts_at", "ends_at")
-_WRITTEN = (
-    "status",
-    "reason",
-    "task_id",
-    "error",
-    "enqueued_at",
-    "finished_at",
-    "lease_until",
-)
 _WAS_BROKEN = Q(is_settled=True, planned_in_zone="")
 
 
@@ -40,19 +31,28 @@ class PortableDialect(Dialect):
     def read(self, order: ClaimOrder) -> list[BatchRow]:
         return read_batch(self.connection.alias, order)
 
-    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> Won:
         moved = {move[0].key for move in moves if self._swap(move_row(*move))}
-        jobs = {job["id"]: job for job in self._jobs().filter(pk__in=moved).values("id", *_COPIED)}
+        running = self._jobs().filter(pk__in=moved & {run["job"] for run in runs})
+        jobs = {job["id"]: job for job in running.values("id", *_COPIED)}
         common = new_run(order)
-        return {
+        added = {
             run["id"] for run in runs if run["job"] in moved and self._add({**common, **run}, jobs)
         }
+        return Won(moved, added)
 
-    def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
+    def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
         written = {run["job_id"] for run in runs if self._write(run)}
-        for job in sorted(jobs, key=lambda job: str(job["job_id"])):
-            if job["job_id"] in written:
-                self._jobs().filter(job_id=job["job_id"]).update(**_changes(job))
+        return self.note([note for note in notes if note["job_id"] in written])
+
+    def note(self, notes: Sequence[Row]) -> Collection[str]:
+        jobs = self._jobs().filter(job_id__in=[note["job_id"] for note in notes])
+        known = set(jobs.values_list("job_id", flat=True))
+        unlocked = set(free(jobs.order_by("pk")).values_list("job_id", flat=True))
+        for note in notes:
+            if note["job_id"] in unlocked:
+                self._jobs().filter(job_id=note["job_id"]).update(**_changes(note))
+        return known - unlocked
 
     def _swap(self, row: Row) -> bool:
         seen = Q(pk=row["id"])
@@ -76,7 +76,7 @@ class PortableDialect(Dialect):
                 planned_in_zone=row["planned_in_zone"],
                 planned_with_tzdata=row["planned_with_tzdata"],
                 plan_from=None,
-                **{f"planned_{name}": F(name) for name in _PLANNED},
+                **{f"planned_{name}": F(name) for name in PLANNED_FIELDS},
             )
         )
         return bool(changed)
@@ -93,8 +93,10 @@ class PortableDialect(Dialect):
 
     def _write(self, run: Row) -> bool:
         ours = self._runs().filter(pk=run["id"], attempts=run["attempts"])
-        values = {name: run[name] for name in _WRITTEN}
-        return bool(ours.filter(status__in=("claimed", "running")).update(**values))
+        values = {name: run[name] for name in RECORDED_FIELDS}
+        if run.get("is_given_back"):
+            values["replica"] = ""
+        return bool(ours.filter(status__in=IN_HAND).update(**values))
 
     def _jobs(self) -> Any:
         return CronJob.objects.using(self.connection.alias)
@@ -103,13 +105,13 @@ class PortableDialect(Dialect):
         return CronRun.objects.using(self.connection.alias)
 
 
-def _changes(job: Row) -> dict[str, Any]:
+def _changes(note: Row) -> dict[str, Any]:
     changes: dict[str, Any] = {}
-    enqueued_at: datetime | None = job["enqueued_at"]
+    enqueued_at: datetime | None = note["enqueued_at"]
     if enqueued_at is not None:
         changes["last_run_at"] = Coalesce(
             Greatest(F("last_run_at"), Value(enqueued_at)), Value(enqueued_at)
         )
-    if job["error"] is not None:
-        changes["last_error"] = job["error"]
+    if note["error"] is not None:
+        changes["last_error"] = note["error"]
     return changes or {"last_run_at": F("last_run_at")}

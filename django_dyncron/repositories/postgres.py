@@ -6,36 +6,35 @@ Rows travel as one JSON parameter: Django binds on the client, where arrays cost
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from ..core.claims import ClaimOrder
 from ..core.definitions import CronJobDefinition
 from ..core.planning import JobPlan
 from ..core.tzdata import tzdata_version
-from ..models import DEFINITION_FIELDS, NEEDS_PLANNING
-from .dialects import BatchRow, Dialect, Move, Row, new_run
-from .tables import JOB, RUN
+from ..models import NEEDS_PLANNING
+from .dialects import BatchRow, Dialect, Move, Row, Won, new_run
+from .reading import PLANNING_FIELDS, is_about_a_value, unreadable_row
+from .tables import JOB, KEEP_INPUTS, RUN
 
 _TIMEOUTS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 
-# What planning looks at. Each column more is read and converted once a run.
-_DEFINITION = [
-    name for name in DEFINITION_FIELDS if name not in ("description", "last_run_at", "next_run_at")
-]
-_OBJECTS = [_DEFINITION.index(name) for name in ("payload", "options")]
+_OBJECTS = [PLANNING_FIELDS.index(name) for name in ("payload", "options")]
 
-_READ = f"""
-SELECT id, xmin::text, due_at, plan_from, {", ".join(_DEFINITION)}
+_COLUMNS = f"id, xmin::text, due_at, plan_from, {', '.join(PLANNING_FIELDS)}"
+_BATCH = f"""
 FROM {JOB}
 WHERE due_at > %s AND due_at <= %s AND id <> ALL(%s)
 ORDER BY due_at
 LIMIT %s
 FOR NO KEY UPDATE SKIP LOCKED
 """
+_READ = f"SELECT {_COLUMNS}{_BATCH}"
+_READ_KEYS = f"SELECT id, xmin::text, due_at, job_id{_BATCH}"
+_READ_ONE = f"SELECT {_COLUMNS} FROM {JOB} WHERE id = %s"
 
 # xmin names the version of a row: it changes with every update of it, whoever makes it. The slot is
 # compared besides, so that the rule can be read here: who wins is who moves the cursor off it.
@@ -51,12 +50,7 @@ WITH v AS (
         plan_from = NULL,
         planned_in_zone = coalesce(v.zone, ''),
         planned_with_tzdata = %s,
-        planned_cron_expression = j.cron_expression,
-        planned_time_zone = j.time_zone,
-        planned_dst_gap = j.dst_gap,
-        planned_dst_fold = j.dst_fold,
-        planned_starts_at = j.starts_at,
-        planned_ends_at = j.ends_at,
+        {KEEP_INPUTS},
         last_error = CASE
             WHEN v.error IS NOT NULL THEN v.error
             WHEN j.is_settled AND j.planned_in_zone = '' THEN ''
@@ -68,26 +62,45 @@ WITH v AS (
     SELECT * FROM json_to_recordset(%s) AS r(
         job bigint, id uuid, scheduled_for timestamptz, status text, reason text, attempts integer,
         lease_until timestamptz, skipped_until timestamptz, slot_count integer)
+), added AS (
+    INSERT INTO {RUN} (
+        id, job_id, scheduled_for, status, reason, created_at, replica, attempts, lease_until,
+        skipped_until, slot_count, task_name, payload, queue, enqueuer, options, delivery)
+    SELECT
+        r.id, moved.job_id, r.scheduled_for, coalesce(r.status, %s), coalesce(r.reason, ''), %s,
+        %s, coalesce(r.attempts, 1),
+        CASE WHEN r.status IS NULL THEN coalesce(r.lease_until, %s) END,
+        r.skipped_until, coalesce(r.slot_count, 1), moved.task_name, moved.payload, moved.queue,
+        moved.enqueuer, moved.options, moved.delivery
+    FROM r JOIN moved ON moved.id = r.job
+    ON CONFLICT DO NOTHING
+    RETURNING id
 )
-INSERT INTO {RUN} (
-    id, job_id, scheduled_for, status, reason, created_at, replica, attempts, lease_until,
-    skipped_until, slot_count, task_name, payload, queue, enqueuer, options, delivery)
-SELECT
-    r.id, moved.job_id, r.scheduled_for, coalesce(r.status, %s), coalesce(r.reason, ''), %s, %s,
-    coalesce(r.attempts, 1), CASE WHEN r.status IS NULL THEN coalesce(r.lease_until, %s) END,
-    r.skipped_until, coalesce(r.slot_count, 1), moved.task_name, moved.payload, moved.queue,
-    moved.enqueuer, moved.options, moved.delivery
-FROM r JOIN moved ON moved.id = r.job
-ON CONFLICT DO NOTHING
-RETURNING id
+SELECT id, NULL::bigint FROM added
+UNION ALL
+SELECT NULL, id FROM (SELECT id FROM v EXCEPT SELECT id FROM moved) AS unmoved
 """
 
-# Jobs are locked in the order of their keys, so that two replicas cannot wait for each other.
+_NOTES = "json_to_recordset(%s) AS v(job_id text, enqueued_at timestamptz, error text)"
+# Whoever holds a job's row locked must not hold up the others.
+_NOTE_ON_FREE = f"""
+    FOR NO KEY UPDATE OF j SKIP LOCKED
+), noted AS (
+    UPDATE {JOB} AS j SET
+        last_run_at = greatest(j.last_run_at, free.enqueued_at),
+        last_error = coalesce(free.error, j.last_error)
+    FROM free
+    WHERE j.id = free.id
+    RETURNING j.job_id
+)
+"""
+
 _RECORD = f"""
 WITH r AS (
     SELECT * FROM json_to_recordset(%s) AS r(
         id uuid, attempts integer, status text, reason text, task_id text, error text,
-        enqueued_at timestamptz, finished_at timestamptz, lease_until timestamptz)
+        enqueued_at timestamptz, finished_at timestamptz, lease_until timestamptz,
+        is_given_back boolean)
 ), written AS (
     UPDATE {RUN} AS run SET
         status = r.status,
@@ -96,24 +109,28 @@ WITH r AS (
         error = coalesce(r.error, ''),
         enqueued_at = r.enqueued_at,
         finished_at = r.finished_at,
-        lease_until = r.lease_until
+        lease_until = r.lease_until,
+        replica = CASE WHEN r.is_given_back THEN '' ELSE run.replica END
     FROM r
     WHERE run.id = r.id AND run.attempts = coalesce(r.attempts, 0)
         AND run.status IN ('claimed', 'running')
     RETURNING run.job_id
-), locked AS (
+), free AS (
     SELECT j.id, v.enqueued_at, v.error
-    FROM {JOB} AS j
-    JOIN json_to_recordset(%s) AS v(job_id text, enqueued_at timestamptz, error text)
-        ON j.job_id = v.job_id
+    FROM {JOB} AS j JOIN {_NOTES} ON j.job_id = v.job_id
     WHERE v.job_id IN (SELECT job_id FROM written)
-    ORDER BY j.id
-    FOR NO KEY UPDATE OF j
-)
-UPDATE {JOB} AS j SET
-    last_run_at = greatest(j.last_run_at, locked.enqueued_at),
-    last_error = coalesce(locked.error, j.last_error)
-FROM locked WHERE j.id = locked.id
+    {_NOTE_ON_FREE}
+SELECT job_id FROM written EXCEPT SELECT job_id FROM noted
+"""
+
+_NOTE = f"""
+WITH v AS (
+    SELECT * FROM {_NOTES}
+), free AS (
+    SELECT j.id, v.enqueued_at, v.error
+    FROM {JOB} AS j JOIN v ON j.job_id = v.job_id
+    {_NOTE_ON_FREE}
+SELECT job_id FROM v JOIN {JOB} USING (job_id) EXCEPT SELECT job_id FROM noted
 """
 
 
@@ -126,15 +143,15 @@ class PostgresDialect(Dialect):
             cursor.execute(_TIMEOUTS, ["5s", "30s"])
 
     def read(self, order: ClaimOrder) -> list[BatchRow]:
-        rows = self._read(NEEDS_PLANNING, order.at, order, order.limit)
+        excluded = list(order.excluded)
+        rows = self._read(NEEDS_PLANNING, order.at, excluded, order.limit)
         if order.plans_new and len(rows) < order.limit:
-            before = NEEDS_PLANNING - timedelta(days=1)
-            rows += self._read(before, NEEDS_PLANNING, order, order.limit - len(rows))
+            rows += self._read("-infinity", NEEDS_PLANNING, excluded, order.limit - len(rows))
         return rows
 
-    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> Won:
         if not moves:
-            return set()
+            return Won((), ())
         common = new_run(order)
         parameters = [
             _json([_move(row, plan) for row, plan in moves]),
@@ -144,19 +161,47 @@ class PostgresDialect(Dialect):
         ]
         with self.connection.cursor() as cursor:
             cursor.execute(_CLAIM, parameters)
-            return {row[0] for row in cursor.fetchall()}
+            answer = cursor.fetchall()
+        unmoved = {key for _, key in answer if key is not None}
+        return Won(
+            jobs={row.key for row, _ in moves} - unmoved,
+            runs={run_id for run_id, _ in answer if run_id is not None},
+        )
 
-    def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
+    def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
         written = [{name: value for name, value in run.items() if value} for run in runs]
-        with self.connection.cursor() as cursor:
-            cursor.execute(_RECORD, [_json(written), _json(jobs)])
+        return self._locked(_RECORD, [_json(written), _json(notes)])
 
-    def _read(
-        self, after: datetime, until: datetime, order: ClaimOrder, limit: int
-    ) -> list[BatchRow]:
+    def note(self, notes: Sequence[Row]) -> Collection[str]:
+        return self._locked(_NOTE, [_json(notes)])
+
+    def _locked(self, statement: str, parameters: Sequence[Any]) -> Collection[str]:
         with self.connection.cursor() as cursor:
-            cursor.execute(_READ, [after, until, list(order.excluded), limit])
-            return [_batch_row(*row) for row in cursor.fetchall()]
+            cursor.execute(statement, parameters)
+            return {job_id for (job_id,) in cursor.fetchall()}
+
+    def _read(self, *bounds: Any) -> list[BatchRow]:
+        """Read rows by ``bounds``: ``due_at`` after and until, keys to leave out, how many."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(_READ, bounds)
+            try:
+                return [_batch_row(*row) for row in cursor.fetchall()]
+            except Exception as error:
+                if not is_about_a_value(error):
+                    raise
+            # Find the row by reading one at a time: the others must go on.
+            cursor.execute(_READ_KEYS, bounds)
+            return [self._read_alone(*row) for row in cursor.fetchall()]
+
+    def _read_alone(self, key: int, version: str, due_at: datetime, job_id: str) -> BatchRow:
+        with self.connection.cursor() as cursor:
+            cursor.execute(_READ_ONE, [key])
+            try:
+                return _batch_row(*cursor.fetchone())
+            except Exception as error:
+                if not is_about_a_value(error):
+                    raise
+                return unreadable_row(key, job_id, error, {"version": version}, due_at)
 
 
 def _batch_row(
@@ -165,7 +210,7 @@ def _batch_row(
     values = list(columns)
     for place in _OBJECTS:
         values[place] = {} if values[place] == "{}" else json.loads(values[place])
-    definition = CronJobDefinition(**dict(zip(_DEFINITION, values, strict=True)))
+    definition = CronJobDefinition(**dict(zip(PLANNING_FIELDS, values, strict=True)))
     return BatchRow(key, definition, due_at, plan_from, {"version": version})
 
 

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections, transaction
-from django.db.models import F, Value
-from django.db.models.functions import Coalesce, Greatest
 
 from ..core.definitions import Run
+from ..core.exceptions import storable
 from ..core.policies import RunKind, RunStatus
 from ..core.runs import Record
-from ..models import CronJob, CronRun
-from .dialects import Dialect, dialect_of
+from ..models import CronRun
+from .dialects import Dialect, Row, dialect_of
+from .notes import JobNotes, job_note
+
+_TASK_ID_LENGTH = CronRun._meta.get_field("task_id").max_length
 
 
-def record(using: str, records: Sequence[Record]) -> None:
+def record(using: str, notes: JobNotes, records: Sequence[Record]) -> None:
     """Write ``records`` in a transaction of their own."""
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
-        write(dialect, records)
+        notes.pay(dialect)
+        write(dialect, notes, records)
 
 
-def write(dialect: Dialect, records: Sequence[Record]) -> None:
-    """Write ``records`` and the last run and error of their jobs."""
+def write(dialect: Dialect, notes: JobNotes, records: Sequence[Record]) -> None:
+    """Write ``records`` in the open transaction, and what they mean for their jobs."""
     if records:
-        dialect.record([_run_row(record) for record in records], list(_job_rows(records)))
+        of_jobs = _notes(records)
+        locked = dialect.record([_run_row(record) for record in records], of_jobs)
+        notes.owe(dialect, of_jobs, locked)
 
 
-def start(using: str, run: Run, replica_id: str, at: datetime, lease: timedelta) -> bool:
+def start(
+    using: str, notes: JobNotes, run: Run, replica_id: str, at: datetime, lease: timedelta
+) -> bool:
     """Move a run that ``replica_id`` claimed to *running*; ``False`` if it is not its own."""
+    dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
+        dialect.begin()
         started = (
             CronRun.objects.using(using)
             .filter(pk=run.run_id, status=RunStatus.CLAIMED, attempts=run.attempts)
@@ -41,15 +50,18 @@ def start(using: str, run: Run, replica_id: str, at: datetime, lease: timedelta)
             .update(status=RunStatus.RUNNING, enqueued_at=at, started_at=at, lease_until=at + lease)
         )
         if started and run.kind == RunKind.SCHEDULED:
-            latest = Coalesce(Greatest(F("last_run_at"), Value(at)), Value(at))
-            CronJob.objects.using(using).filter(job_id=run.job_id).update(last_run_at=latest)
+            notes.write(dialect, [job_note(run.job_id, enqueued_at=at)])
     return bool(started)
 
 
-def finish(using: str, run: Run, status: str, at: datetime, error: str = "") -> None:
+def finish(
+    using: str, notes: JobNotes, run: Run, status: str, at: datetime, error: str = ""
+) -> None:
     """Close a running run; also one given up as lost, which turned out to live."""
-    error = _clean(error)
+    error = storable(error)
+    dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
+        dialect.begin()
         finished = (
             CronRun.objects.using(using)
             .filter(pk=run.run_id, status__in=(RunStatus.RUNNING, RunStatus.LOST))
@@ -57,38 +69,45 @@ def finish(using: str, run: Run, status: str, at: datetime, error: str = "") -> 
             .update(status=status, finished_at=at, error=error, lease_until=None)
         )
         if finished:
-            CronJob.objects.using(using).filter(job_id=run.job_id).update(last_error=error)
+            notes.write(dialect, [job_note(run.job_id, error=error)])
+
+
+def note_last_run(using: str, notes: JobNotes, job_id: str, moment: datetime) -> None:
+    """Note when a job was last enqueued, never backwards."""
+    dialect = dialect_of(connections[using])
+    with transaction.atomic(using=using, durable=True):
+        dialect.begin()
+        notes.write(dialect, [job_note(job_id, enqueued_at=moment)])
 
 
 def _run_row(record: Record) -> dict[str, Any]:
-    return {
+    row = {
         "id": record.run.run_id,
         "job_id": record.run.job_id,
         # Each taking over counts one more, so this tells whether the run is still ours.
         "attempts": record.run.attempts,
         "status": record.status,
         "reason": record.reason,
-        "task_id": record.task_id,
-        "error": _clean(record.error),
+        # A queue may answer anything; what cannot be stored must not hold up other runs.
+        "task_id": storable(record.task_id)[:_TASK_ID_LENGTH],
+        "error": storable(record.error),
         "enqueued_at": record.enqueued_at,
         "finished_at": record.finished_at,
         "lease_until": record.lease_until,
     }
+    if record.is_given_back:
+        row["is_given_back"] = True
+    return row
 
 
-def _job_rows(records: Sequence[Record]) -> Collection[dict[str, Any]]:
-    """Return one row a job: its latest scheduled enqueue, and what its latest run came to."""
-    jobs: dict[str, dict[str, Any]] = {}
+def _notes(records: Sequence[Record]) -> list[Row]:
+    """Return one note a job: its latest scheduled enqueue, and what its latest run came to."""
+    notes: dict[str, dict[str, Any]] = {}
     for record in records:
         job_id, enqueued_at = record.run.job_id, record.enqueued_at
-        row = jobs.setdefault(job_id, {"job_id": job_id, "enqueued_at": None, "error": None})
+        note = notes.setdefault(job_id, job_note(job_id))
         if enqueued_at is not None or record.error:
-            row["error"] = _clean(record.error)
+            note["error"] = storable(record.error)
         if enqueued_at is not None and record.run.kind == RunKind.SCHEDULED:
-            row["enqueued_at"] = max(row["enqueued_at"] or enqueued_at, enqueued_at)
-    return jobs.values()
-
-
-def _clean(error: str) -> str:
-    """Return ``error`` without NUL, which PostgreSQL's text cannot hold."""
-    return error.replace("\0", "\N{REPLACEMENT CHARACTER}") if error else ""
+            note["enqueued_at"] = max(note["enqueued_at"] or enqueued_at, enqueued_at)
+    return list(notes.values())

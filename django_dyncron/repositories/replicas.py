@@ -5,18 +5,31 @@ from __future__ import annotations
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 
-from django.db import connections
+from django.db import connections, transaction
 
 from ..core.claims import Heartbeat
-from ..core.policies import RunStatus
 from ..core.tzdata import tzdata_version
 from ..models import CronRun, Replica
+from .dialects import IN_HAND, dialect_of
+from .notes import JobNotes
 
 _FORGOTTEN_AFTER = timedelta(days=1)
 
 
-def beat(using: str, heartbeat: Heartbeat) -> None:
+def beat(using: str, notes: JobNotes, heartbeat: Heartbeat) -> None:
     """Note that a replica lives, or stops, and extend the leases it keeps."""
+    dialect = dialect_of(connections[using])
+    with transaction.atomic(using=using, durable=True):
+        dialect.begin()
+        _note(using, heartbeat)
+        if heartbeat.keep:
+            CronRun.objects.using(using).filter(
+                pk__in=heartbeat.keep, replica=heartbeat.replica_id, status__in=IN_HAND
+            ).update(lease_until=heartbeat.at + heartbeat.lease)
+        notes.pay(dialect)
+
+
+def _note(using: str, heartbeat: Heartbeat) -> None:
     row = Replica(
         replica_id=heartbeat.replica_id,
         started_at=heartbeat.at,
@@ -40,12 +53,6 @@ def beat(using: str, heartbeat: Heartbeat) -> None:
             "tzdata_version",
         ],
     )
-    if heartbeat.keep:
-        CronRun.objects.using(using).filter(
-            pk__in=heartbeat.keep,
-            replica=heartbeat.replica_id,
-            status__in=(RunStatus.CLAIMED, RunStatus.RUNNING),
-        ).update(lease_until=heartbeat.at + heartbeat.lease)
     if heartbeat.is_last:
         replicas.filter(seen_at__lt=heartbeat.at - _FORGOTTEN_AFTER).delete()
 

@@ -7,43 +7,46 @@ later is read as the text that is stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import TextField
-from django.db.models.expressions import Combinable, F
-from django.db.models.functions import Cast
+from django.db.models import F, Func, TextField
 
 from ..core.claims import ClaimOrder
-from .dialects import BatchRow, Dialect, Move, Row, new_run
-from .reading import move_row, read_batch
-from .tables import JOB, RUN
+from .dialects import RECORDED_FIELDS, BatchRow, Dialect, Move, Row, Won, new_run
+from .reading import SEEN_FIELDS, move_row, read_batch
+from .tables import JOB, KEEP_INPUTS, RUN
 
-_MOMENTS = frozenset({"due_at", "plan_from", "starts_at", "ends_at"})
+
+class _Fingerprint(Func):
+    """What some columns hold, of whatever type: SQLite stores anything anywhere.
+
+    Literals joined by commas; in hexadecimal digits, because not every text can be read.
+    """
+
+    template = "hex(%(expressions)s)"
+    arg_joiner = " || ',' || "
+    output_field = TextField()
+
+
+_SEEN = {"seen": _Fingerprint(*(Func(F(name), function="quote") for name in SEEN_FIELDS))}
+_SEEN_NOW = f"hex({_Fingerprint.arg_joiner.join(f'quote({name})' for name in SEEN_FIELDS)})"
 
 
 def _columns(names: Sequence[str]) -> str:
     return ", ".join(f"json_extract(value, '$.{name}') AS {name}" for name in names)
 
 
-_CURSOR_NAMES = (
+_MOVE_NAMES = (
     "id",
     "next_run_at",
     "is_settled",
     "planned_in_zone",
     "planned_with_tzdata",
     "error",
-    "seen_due_at",
-    "seen_plan_from",
-    "seen_cron_expression",
-    "seen_time_zone",
-    "seen_dst_gap",
-    "seen_dst_fold",
-    "seen_starts_at",
-    "seen_ends_at",
-    "seen_is_active",
+    "seen",
 )
 _RUN_NAMES = (
     "id",
@@ -57,16 +60,6 @@ _RUN_NAMES = (
     "skipped_until",
     "slot_count",
 )
-_RECORD_NAMES = (
-    "status",
-    "reason",
-    "task_id",
-    "error",
-    "enqueued_at",
-    "finished_at",
-    "lease_until",
-)
-
 _SWAP = f"""
 UPDATE {JOB} SET
     next_run_at = v.next_run_at,
@@ -74,27 +67,13 @@ UPDATE {JOB} SET
     plan_from = NULL,
     planned_in_zone = v.planned_in_zone,
     planned_with_tzdata = v.planned_with_tzdata,
-    planned_cron_expression = cron_expression,
-    planned_time_zone = time_zone,
-    planned_dst_gap = dst_gap,
-    planned_dst_fold = dst_fold,
-    planned_starts_at = starts_at,
-    planned_ends_at = ends_at,
+    {KEEP_INPUTS},
     last_error = CASE
         WHEN v.error <> '' THEN v.error
         WHEN {JOB}.is_settled AND {JOB}.planned_in_zone = '' THEN ''
         ELSE last_error END
-FROM (SELECT {_columns(_CURSOR_NAMES)} FROM json_each(%s)) AS v
-WHERE {JOB}.id = v.id
-    AND due_at = v.seen_due_at
-    AND plan_from IS v.seen_plan_from
-    AND is_active = v.seen_is_active
-    AND cron_expression = v.seen_cron_expression
-    AND time_zone = v.seen_time_zone
-    AND dst_gap = v.seen_dst_gap
-    AND dst_fold = v.seen_dst_fold
-    AND starts_at IS v.seen_starts_at
-    AND ends_at IS v.seen_ends_at
+FROM (SELECT {_columns(_MOVE_NAMES)} FROM json_each(%s)) AS v
+WHERE {JOB}.id = v.id AND {_SEEN_NOW} = v.seen
 RETURNING id
 """
 
@@ -111,25 +90,24 @@ ON CONFLICT DO NOTHING
 RETURNING id
 """
 
-_RECORD_RUNS = f"""
-UPDATE {RUN} SET {", ".join(f"{name} = v.{name}" for name in _RECORD_NAMES)}
+_RECORD = f"""
+UPDATE {RUN} SET
+    {", ".join(f"{name} = v.{name}" for name in RECORDED_FIELDS)},
+    replica = CASE WHEN v.is_given_back THEN '' ELSE replica END
 FROM (
-    SELECT {_columns(("id", "attempts", *_RECORD_NAMES))} FROM json_each(%s)) AS v
+    SELECT {_columns(("id", "attempts", "is_given_back", *RECORDED_FIELDS))} FROM json_each(%s)
+) AS v
 WHERE {RUN}.id = v.id AND {RUN}.attempts = v.attempts AND {RUN}.status IN ('claimed', 'running')
 RETURNING job_id
 """
 
-_RECORD_JOBS = f"""
+_NOTE = f"""
 UPDATE {JOB} SET
     last_run_at = coalesce(max(last_run_at, v.enqueued_at), last_run_at, v.enqueued_at),
     last_error = coalesce(v.error, last_error)
 FROM (SELECT {_columns(("job_id", "enqueued_at", "error"))} FROM json_each(%s)) AS v
 WHERE {JOB}.job_id = v.job_id
 """
-
-
-def _seen(name: str) -> Combinable:
-    return Cast(name, TextField()) if name in _MOMENTS else F(name)
 
 
 class SqliteDialect(Dialect):
@@ -142,27 +120,31 @@ class SqliteDialect(Dialect):
             cursor.execute(f"UPDATE {RUN} SET id = id WHERE false")
 
     def read(self, order: ClaimOrder) -> list[BatchRow]:
-        return read_batch(self.connection.alias, order, _seen)
+        return read_batch(self.connection.alias, order, _SEEN)
 
-    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> set[UUID]:
+    def claim(self, moves: Sequence[Move], runs: Sequence[Row], order: ClaimOrder) -> Won:
         if not moves:
-            return set()
+            return Won((), ())
         with self.connection.cursor() as cursor:
             cursor.execute(_SWAP, [self._json([move_row(*move) for move in moves])])
             moved = {row[0] for row in cursor.fetchall()}
             common = new_run(order)
             added = [{**common, **run} for run in runs if run["job"] in moved]
             if not added:
-                return set()
+                return Won(moved, ())
             cursor.execute(_ADD, [self._json(added)])
-            return {UUID(row[0]) for row in cursor.fetchall()}
+            return Won(moved, {UUID(row[0]) for row in cursor.fetchall()})
 
-    def record(self, runs: Sequence[Row], jobs: Sequence[Row]) -> None:
+    def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
         with self.connection.cursor() as cursor:
-            cursor.execute(_RECORD_RUNS, [self._json(runs)])
+            cursor.execute(_RECORD, [self._json(runs)])
             written = {row[0] for row in cursor.fetchall()}
-            concerned = [job for job in jobs if job["job_id"] in written]
-            cursor.execute(_RECORD_JOBS, [self._json(concerned)])
+        return self.note([note for note in notes if note["job_id"] in written])
+
+    def note(self, notes: Sequence[Row]) -> Collection[str]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(_NOTE, [self._json(notes)])
+        return ()
 
     def _json(self, rows: Sequence[Row]) -> str:
         return json.dumps(rows, default=self._text)

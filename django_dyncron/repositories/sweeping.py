@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from django.db import connections, transaction
@@ -15,11 +14,13 @@ from ..core.policies import MisfirePolicy, RunKind, RunStatus
 from ..core.runs import Record
 from ..models import CronJob, CronRun
 from . import records
-from .claiming import deliver_inside
+from .claiming import deliver_and_record
 from .dialects import dialect_of
+from .locking import free
+from .notes import JobNotes
 
 
-def sweep(using: str, order: SweepOrder) -> Sweep:
+def sweep(using: str, notes: JobNotes, order: SweepOrder) -> Sweep:
     """Take over or close up to ``order.limit`` runs; a single plain read if no lease has ended."""
     at, lease_until = order.at, order.at + order.lease
     leased = CronRun.objects.using(using).filter(lease_until__isnull=False).order_by("lease_until")
@@ -30,48 +31,48 @@ def sweep(using: str, order: SweepOrder) -> Sweep:
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
         expired = list(_expired(leased.filter(lease_until__lte=at))[: order.limit])
-        verdicts = [(row, _verdict(row, at)) for row in expired]
+        verdicts = [(row, _verdict(row, order)) for row in expired]
         closed = [verdict for _, verdict in verdicts if verdict is not None]
         taken = [row for row, verdict in verdicts if verdict is None]
-        records.write(dialect, closed)
+        records.write(dialect, notes, closed)
         CronRun.objects.using(using).filter(pk__in=[row.pk for row in taken]).update(
             replica=order.replica_id, lease_until=lease_until, attempts=F("attempts") + 1
         )
         runs = [_run(row, attempts=row.attempts + 1, lease_until=lease_until) for row in taken]
-        inside = deliver_inside(dialect, order, runs)
+        inside = deliver_and_record(dialect, notes, order, runs)
+        later = leased.filter(lease_until__gt=at).values_list("lease_until", flat=True)
+        next_at = at if len(expired) == order.limit else later.first()
     done = {record.run.run_id for record in inside}
     return Sweep(
         runs=[run for run in runs if run.run_id not in done],
         records=[*closed, *inside],
-        next_at=at if len(expired) == order.limit else None,
+        next_at=next_at,
     )
 
 
 def _expired(leased: QuerySet[CronRun]) -> QuerySet[CronRun]:
     """Lock the runs, and look up what decides their fate."""
-    features = connections[leased.db].features
-    if features.has_select_for_update:
-        leased = leased.select_for_update(skip_locked=features.has_select_for_update_skip_locked)
     job = CronJob.objects.using(leased.db).filter(job_id=OuterRef("job_id"))
     newer = (
         CronRun.objects.using(leased.db)
         .filter(job_id=OuterRef("job_id"), scheduled_for__gt=OuterRef("scheduled_for"))
         .exclude(status=RunStatus.SKIPPED)
     )
-    return leased.annotate(
+    return free(leased).annotate(
         job_policy=Subquery(job.values("misfire_policy")[:1]),
         job_window=Subquery(job.values("catch_up_window_seconds")[:1]),
         has_newer=Exists(newer),
     )
 
 
-def _verdict(row: Any, at: datetime) -> Record | None:
+def _verdict(row: Any, order: SweepOrder) -> Record | None:
     return close_expired(
         _run(row),
         row.status,
-        at,
+        order.at,
         job_exists=row.job_policy is not None,
         is_superseded=row.has_newer and row.job_policy == MisfirePolicy.FIRE_ONCE,
+        starts_once=row.enqueuer in order.starting_once,
     )
 
 
@@ -94,5 +95,6 @@ def _run(row: Any, **changes: Any) -> Run:
         delivery=row.delivery,
         created_at=row.created_at,
         catch_up_window_seconds=row.job_window,
+        replica=row.replica,
         **values,
     )

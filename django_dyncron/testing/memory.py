@@ -9,13 +9,16 @@ from uuid import UUID
 
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
+from ..core.exceptions import storable
 from ..core.policies import RunKind, RunStatus
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
 from .rows import StoredRow, StoredRun, inputs
-from .tables import Tables, move, note_last_run, stored_job
+from .tables import IN_HAND, Tables, move, note_last_run
 
 Checkpoint = Callable[[str], Awaitable[None]]
+
+_FARTHEST = timedelta(days=366)
 
 
 async def _pass(label: str) -> None:
@@ -91,11 +94,7 @@ class InMemoryRepository(IDurableCronJobRepository):
         try:
             await self.checkpoint("select")
             seen = {row.key: (inputs(row.job), row.next_run_at, row.plan_from) for row in rows}
-            planned = [(stored_job(row), row) for row in rows]
-            plans = [
-                (stored, self._tables.apart(order.plan(stored), row, order.at), row)
-                for stored, row in planned
-            ]
+            plans = self._tables.plan(order, rows)
             refused = await self._tables.refused(order, plans)
             await self.checkpoint("lock")
             moves = [
@@ -126,7 +125,7 @@ class InMemoryRepository(IDurableCronJobRepository):
             next_delivery_at=min(waiting, default=None),
             plans=[(stored, plan) for stored, plan, _ in moves],
             refused=sorted(refused),
-            is_full=len(rows) >= order.limit,
+            is_full=len(rows) >= order.limit or len(plans) < len(rows),
         )
 
     async def record(self, runs: Sequence[Record]) -> None:
@@ -138,39 +137,39 @@ class InMemoryRepository(IDurableCronJobRepository):
         await self.checkpoint("sweep")
         at, lease_until = order.at, order.at + order.lease
         leased = sorted(
-            (stored for stored in self.runs.values() if stored.lease_until is not None),
-            key=lambda stored: stored.lease_until or at,
+            (stored.lease_until, number, stored)
+            for number, stored in enumerate(self.runs.values())
+            if stored.lease_until is not None
         )
+        expired = [stored for until, _, stored in leased if until <= at][: order.limit]
+        later = [until for until, *_ in leased if until > at]
         taken: list[Run] = []
         closed: list[Record] = []
-        next_at: datetime | None = None
-        for stored in leased[: order.limit]:
-            if stored.lease_until is None or stored.lease_until > at:
-                next_at = stored.lease_until
-                break
-            record = self._tables.verdict(stored, at)
+        for stored in expired:
+            record = self._tables.verdict(stored, order)
             if record is not None:
                 self._tables.write([record])
                 closed.append(record)
                 continue
-            stored.replica, stored.lease_until = order.replica_id, lease_until
-            stored.attempts += 1
-            stored.run = replace(stored.run, attempts=stored.attempts, lease_until=lease_until)
+            owner, stored.replica = stored.replica, order.replica_id
+            stored.attempts, stored.lease_until = stored.attempts + 1, lease_until
+            stored.run = replace(
+                stored.run, attempts=stored.attempts, lease_until=lease_until, replica=owner
+            )
             taken.append(stored.run)
+            later.append(lease_until)
         records = self._tables.deliver_inside(order, taken)
         done = {record.run.run_id for record in records}
         return Sweep(
             runs=[run for run in taken if run.run_id not in done],
             records=[*closed, *records],
-            next_at=next_at,
+            next_at=at if len(expired) == order.limit else min(later, default=None),
         )
 
     async def start_run(self, run: Run, replica_id: str, at: datetime, lease: timedelta) -> bool:
         await self.checkpoint("start")
-        stored = self.runs[run.run_id]
-        if stored.status != RunStatus.CLAIMED or stored.replica != replica_id:
-            return False
-        if stored.attempts != run.attempts:
+        stored = self._tables.run_of(run, RunStatus.CLAIMED)
+        if stored is None or stored.replica != replica_id:
             return False
         stored.status, stored.enqueued_at, stored.lease_until = RunStatus.RUNNING, at, at + lease
         if run.kind == RunKind.SCHEDULED:
@@ -179,53 +178,41 @@ class InMemoryRepository(IDurableCronJobRepository):
 
     async def finish_run(self, run: Run, status: str, at: datetime, error: str = "") -> None:
         await self.checkpoint("finish")
-        stored = self.runs[run.run_id]
-        if stored.status in (RunStatus.RUNNING, RunStatus.LOST):
+        stored = self._tables.run_of(run, RunStatus.RUNNING, RunStatus.LOST)
+        if stored is not None:
             stored.status, stored.finished_at, stored.lease_until = status, at, None
-            stored.error = error
+            stored.error = storable(error)
+            self._tables.note_error(run.job_id, stored.error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self.checkpoint("beat")
         self.replicas[heartbeat.replica_id] = heartbeat
         for run_id in heartbeat.keep:
             stored = self.runs.get(run_id)
-            if stored is not None and stored.replica == heartbeat.replica_id and stored.lease_until:
+            is_owned = stored is not None and stored.replica == heartbeat.replica_id
+            if stored is not None and is_owned and stored.status in IN_HAND:
                 stored.lease_until = heartbeat.at + heartbeat.lease
 
-    async def review(self, time_zone: str) -> int:
-        changed = [
-            row
-            for row in self.rows.values()
-            if row.job.is_active
-            and row.planned is not None
-            and (
+    async def review(self, time_zone: str, at: datetime) -> int:
+        return self._tables.mark(
+            lambda row: (
                 (row.is_settled and not row.planned_in_zone)
                 or (not row.job.time_zone and row.planned_in_zone not in ("", time_zone))
+                or (row.next_run_at is not None and row.next_run_at > at + _FARTHEST)
             )
-        ]
-        for row in changed:
-            row.planned = None
-        return len(changed)
+        )
 
     async def replan_after(self, at: datetime) -> int:
-        changed = [
-            row
-            for row in self.rows.values()
-            if row.next_run_at is not None and row.next_run_at > at
-        ]
-        for row in changed:
-            row.planned = None
-        return len(changed)
+        return self._tables.mark(lambda row: row.next_run_at is not None and row.next_run_at > at)
 
     async def prune(self, before: datetime, limit: int) -> int:
-        kept = (RunStatus.CLAIMED, RunStatus.RUNNING)
-        old = [
-            run_id
+        old = sorted(
+            (stored.run.created_at, run_id)
             for run_id, stored in self.runs.items()
-            if stored.status not in kept
+            if stored.status not in IN_HAND
             and stored.run.created_at is not None
             and stored.run.created_at < before
-        ][:limit]
-        for run_id in old:
+        )[:limit]
+        for _, run_id in old:
             del self.runs[run_id]
         return len(old)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -10,11 +10,15 @@ from uuid import UUID
 
 from ..core.claims import ClaimOrder, StoredJob, SweepOrder
 from ..core.definitions import CronJobDefinition, Run, Slot, range_id
+from ..core.exceptions import storable
 from ..core.leases import close_expired
 from ..core.planning import JobPlan, PlannedRun, without_overlap
 from ..core.policies import UNFINISHED, MisfirePolicy, OverlapPolicy, RunKind, RunStatus
 from ..core.runs import Record
 from .rows import StoredRow, StoredRun
+
+IN_HAND = (RunStatus.CLAIMED, RunStatus.RUNNING)
+"""Runs that a replica answers for: what records are about, and what is never pruned."""
 
 
 @dataclass
@@ -24,6 +28,21 @@ class Tables:
     rows: dict[int, StoredRow] = field(default_factory=dict)
     runs: dict[UUID, StoredRun] = field(default_factory=dict)
     locked: set[int] = field(default_factory=set)
+
+    def plan(
+        self, order: ClaimOrder, rows: Iterable[StoredRow]
+    ) -> list[tuple[StoredJob, JobPlan, StoredRow]]:
+        """Plan ``rows`` until there are runs enough for one batch."""
+        plans: list[tuple[StoredJob, JobPlan, StoredRow]] = []
+        count = 0
+        for row in rows:
+            stored = StoredJob(row.key, row.job, row.due_at, row.plan_from)
+            plan = order.plan(stored)
+            plans.append((stored, self.apart(plan, row, order.at), row))
+            count += len(plan.runs)
+            if count >= order.max_runs:
+                break
+        return plans
 
     def apart(self, plan: JobPlan, row: StoredRow, at: datetime) -> JobPlan:
         if row.job.overlap_policy != OverlapPolicy.SKIP or not plan.runs:
@@ -98,21 +117,44 @@ class Tables:
 
     def write(self, records: Sequence[Record]) -> None:
         for record in records:
-            stored = self.runs.get(record.run.run_id)
-            if stored is None or stored.status not in (RunStatus.CLAIMED, RunStatus.RUNNING):
-                continue
-            if stored.attempts != record.run.attempts:
+            stored = self.run_of(record.run, *IN_HAND)
+            if stored is None:
                 continue
             stored.status, stored.reason = record.status, record.reason
-            stored.error, stored.task_id = record.error, record.task_id
+            stored.error, stored.task_id = storable(record.error), storable(record.task_id)[:255]
+            if record.is_given_back:
+                stored.replica = ""
             stored.enqueued_at, stored.finished_at = record.enqueued_at, record.finished_at
             stored.lease_until = record.lease_until
             for row in self.rows.values():
                 if row.job.job_id == record.run.job_id:
                     _note(row, record)
 
-    def verdict(self, stored: StoredRun, at: datetime) -> Record | None:
-        run = replace(stored.run, attempts=stored.attempts)
+    def run_of(self, run: Run, *statuses: str) -> StoredRun | None:
+        """Return the row of ``run`` if it has one of ``statuses`` and nobody took it over since."""
+        stored = self.runs.get(run.run_id)
+        if stored is None or stored.status not in statuses or stored.attempts != run.attempts:
+            return None
+        return stored
+
+    def note_error(self, job_id: str, error: str) -> None:
+        for row in self.rows.values():
+            if row.job.job_id == job_id:
+                row.last_error = error
+
+    def mark(self, is_meant: Callable[[StoredRow], bool]) -> int:
+        """Mark active jobs that were planned, and that are meant, to be planned anew."""
+        marked = [
+            row
+            for row in self.rows.values()
+            if row.job.is_active and row.planned is not None and is_meant(row)
+        ]
+        for row in marked:
+            row.planned = None
+        return len(marked)
+
+    def verdict(self, stored: StoredRun, order: SweepOrder) -> Record | None:
+        run = replace(stored.run, attempts=stored.attempts, replica=stored.replica)
         jobs = [row.job for row in self.rows.values() if row.job.job_id == run.job_id]
         has_newer = any(
             other.run.job_id == run.job_id
@@ -125,15 +167,11 @@ class Tables:
         return close_expired(
             run,
             stored.status,
-            at,
+            order.at,
             job_exists=bool(jobs),
             is_superseded=has_newer and jobs[0].misfire_policy == MisfirePolicy.FIRE_ONCE,
+            starts_once=run.enqueuer in order.starting_once,
         )
-
-
-def stored_job(row: StoredRow) -> StoredJob:
-    """Return ``row`` as it is read for planning."""
-    return StoredJob(row.key, row.job, row.due_at, row.plan_from)
 
 
 def move(row: StoredRow, plan: JobPlan) -> None:
@@ -146,7 +184,7 @@ def move(row: StoredRow, plan: JobPlan) -> None:
 
 def _note(row: StoredRow, record: Record) -> None:
     if record.enqueued_at is not None or record.error:
-        row.last_error = record.error
+        row.last_error = storable(record.error)
     if record.enqueued_at is not None and record.run.kind == RunKind.SCHEDULED:
         note_last_run(row, record.enqueued_at)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -170,3 +172,28 @@ async def test_the_payload_is_not_touched(enqueuer: ITaskEnqueuer) -> None:
     await done(enqueuer)
     assert payload == {"day": {"deep": [1, 2]}, "full": True}
     assert tasks.calls == [("build_report", ({"deep": [1, 2]}, True))]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("how", ["enqueue_task", "enqueue_run", "enqueue_runs"])
+async def test_a_task_s_module_may_use_the_orm_when_it_is_imported(
+    enqueuer: ITaskEnqueuer, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sys.modules.pop("late_tasks", None)
+    (tmp_path / "late_tasks.py").write_text(
+        "from django_dyncron.models import CronJob\n"
+        "from tests.shop.tasks import calls\n"
+        "count = CronJob.objects.count()\n"
+        "def work(): calls.append(('work', count))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = a_run(task_name="late_tasks.work", payload={})
+    with override_settings(DYNCRON={"ALLOWED_TASKS": ["late_tasks.*"]}):
+        if how == "enqueue_task":
+            await enqueuer.enqueue_task("late_tasks.work", {}, "default")
+        elif how == "enqueue_run":
+            await enqueuer.enqueue_run(run)
+        else:
+            (attempt,) = await enqueuer.enqueue_runs([run], lambda: True)
+            assert attempt.outcome in ACCEPTED
+        assert await done(enqueuer) == [("work", 0)]
