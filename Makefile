@@ -35,8 +35,8 @@ $(VENV)/.group-%: $(VENV)/.installed
 demo: $(VENV)/.installed ## run the sample project: admin on 127.0.0.1:8000, and the scheduler
 	$(BIN)/python testproject/manage.py demo $(ARGS)
 
-test: $(VENV)/.group-test ## run the tests: all on SQLite, then those under tests/django on PostgreSQL
-	$(WITH_SERVERS) sh -c '$(PYTEST) $(ARGS) && $(ON_POSTGRES) $(PYTEST) tests/django $(ARGS)'
+test: $(VENV)/.group-test ## run the tests: all on SQLite, and those under tests/django on PostgreSQL too
+	VENV=$(VENV) .ci/test $(ARGS)
 
 test-slow: $(VENV)/.group-test ## run the tests that take real time
 	$(WITH_SERVERS) $(PYTEST) -m 'slow and not chaos and not browser' $(ARGS)

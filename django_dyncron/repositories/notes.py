@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -46,7 +46,7 @@ class JobNotes:
             owed = [note for note in notes if note["job_id"] in locked]
             self._on_commit(dialect, partial(self._keep, owed))
 
-    def _on_commit(self, dialect: Dialect, action: Any) -> None:
+    def _on_commit(self, dialect: Dialect, action: Callable[[], None]) -> None:
         transaction.on_commit(action, using=dialect.connection.alias)
 
     def _keep(self, notes: Iterable[Row]) -> None:

@@ -41,7 +41,8 @@ def _running(using: str, longest: dict[str, int], at: datetime) -> set[str]:
     """Return the job ids with a run that is unfinished and not older than its job allows."""
     oldest = at - timedelta(seconds=min(max(longest.values()), _LONGEST_SECONDS))
     runs = CronRun.objects.using(using)
-    unfinished = runs.filter(status__in=UNFINISHED, created_at__gte=oldest)
+    # Not by their creation, too: its index leads through the runs of all jobs.
+    unfinished = runs.filter(status__in=UNFINISHED)
     of_job = {"job_id": OuterRef("job_id")}
     # A cursor only moves forward, so the runs of a job were recorded in the order of their slots.
     # By the index on job and slot, newest first, no further back than the first that is too old.

@@ -65,8 +65,11 @@ class Site(ABC):
         """Insert a job that counts from 12:00."""
 
     @abstractmethod
+    def edit_here(self, job_id: str = "report", **values: Any) -> None:
+        """Change a job as plain SQL would, on this thread's connection."""
+
     async def edit(self, job_id: str = "report", **values: Any) -> None:
-        """Change a job as plain SQL would."""
+        await sync_to_async(self.edit_here)(job_id, **values)
 
     @abstractmethod
     async def job(self, job_id: str = "report") -> JobRow: ...
@@ -149,7 +152,7 @@ class MemorySite(Site):
         job = CronJobDefinition(job_id, "shop.report", expression, **values)
         self.store.add(job, created_at=plan_from)
 
-    async def edit(self, job_id: str = "report", **values: Any) -> None:
+    def edit_here(self, job_id: str = "report", **values: Any) -> None:
         cursor = values.pop("next_run_at", None)
         if cursor is not None:
             self.store.row(job_id).next_run_at = cursor
@@ -192,8 +195,8 @@ class DatabaseSite(Site):
         values = {"plan_from": at("12:00:00"), "task_name": "shop.report", **values}
         await self._jobs.acreate(job_id=job_id, cron_expression=expression, **values)
 
-    async def edit(self, job_id: str = "report", **values: Any) -> None:
-        await self._jobs.filter(job_id=job_id).aupdate(**values)
+    def edit_here(self, job_id: str = "report", **values: Any) -> None:
+        self._jobs.filter(job_id=job_id).update(**values)
 
     async def job(self, job_id: str = "report") -> JobRow:
         return await self._jobs.aget(job_id=job_id)

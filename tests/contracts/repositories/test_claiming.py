@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from django_dyncron.core.planning import PlanningRules
+from django_dyncron.core.claims import StoredJob
+from django_dyncron.core.planning import JobPlan, PlanningRules
 from tests.contracts.repositories.sites import Site, at, left_run, slots_of
 
 
@@ -53,6 +54,23 @@ async def test_an_edit_of_any_kind_is_planned_from_the_tick_that_notices(site: S
     batch = await site.claim("12:07:00")
     assert (batch.runs, len(batch.plans)) == ([], 1)
     assert (await site.job()).next_run_at == at("12:10:00")
+
+
+async def test_a_plan_for_a_row_that_changed_meanwhile_is_not_kept(site: Site) -> None:
+    await site.add()
+    await site.add("other")
+    await site.planned()
+    order = site.order("12:01:00")
+
+    def plan(stored: StoredJob) -> JobPlan:
+        if stored.definition.job_id == "report":
+            site.edit_here(cron_expression="0 0 * * *")
+        return order.plan(stored)
+
+    batch = await site.repository.claim_due(replace(order, plan=plan))
+    assert slots_of(batch) == [("other", "12:01")]
+    assert [stored.definition.job_id for stored, _ in batch.plans] == ["other"]
+    assert await site.outcomes() == {("other", "12:01"): "claimed"}
 
 
 async def test_pausing_takes_the_cursor_and_resuming_never_fires_the_past(site: Site) -> None:

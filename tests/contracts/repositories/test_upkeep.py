@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from django_dyncron.repositories import reviewing
 from tests.contracts.repositories.sites import Site, at, left_run
 
 
@@ -84,6 +85,18 @@ async def test_what_a_starting_scheduler_plans_anew(
     assert await site.repository.review(zone, at(moment)) == marked
     assert await site.repository.review(zone, at(moment)) == 0
     assert (await site.repository.look_ahead(at("12:00:40"))).needs_planning is bool(marked)
+
+
+async def test_many_jobs_are_marked_a_few_at_a_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reviewing, "_AT_ONCE", 2)
+    for number in range(5):
+        await site.add(f"job-{number}")
+    await site.planned()
+    assert await site.repository.review("Europe/Paris", at("12:00:40")) == 5
+    await site.planned()
+    assert await site.repository.replan_after(at("12:00:00")) == 5
 
 
 async def test_cursors_in_what_is_the_future_again_are_planned_anew(site: Site) -> None:
