@@ -68,7 +68,7 @@ class DurableTick:
             if not has_moved:
                 break
         await self._ledger.write(self._repository)
-        self._upkeep.expect_run_at(self._ledger.take_retries_at())
+        self._upkeep.expect_run_at(self._ledger.take_retries_at(), is_retry=True)
         return TickResult(
             at=horizon.now,
             next_due_at=horizon.next_due_at,

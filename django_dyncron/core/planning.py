@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 from .definitions import CronJobDefinition, aware_utc
 from .exceptions import InvalidCronExpression, one_line
-from .policies import MisfirePolicy, SkipReason
+from .policies import MisfirePolicy, OverlapPolicy, SkipReason
 from .schedule import CronSchedule
 
 _INSTANT = timedelta(microseconds=1)
@@ -85,10 +85,11 @@ def plan_job(
         if cursor is None:
             return _ahead(job, schedule, _from_when(plan_from, now))
         slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
-        now_or_next = slots[:_RUNS_PER_PASS]
-        runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in now_or_next)
+        # Of slots that must not overlap one is run at most, so they are judged together.
+        most = len(slots) if job.overlap_policy == OverlapPolicy.SKIP else _RUNS_PER_PASS
+        runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots[:most])
         # What this pass does not get to is still due, from its first slot on.
-        after = now_or_next[-1] if len(slots) > _RUNS_PER_PASS else max(now, cursor - _INSTANT)
+        after = slots[most - 1] if len(slots) > most else max(now, cursor - _INSTANT)
         return _ahead(job, schedule, after, runs, skips)
     except InvalidCronExpression as error:
         return JobPlan(is_settled=True, error=one_line(error))

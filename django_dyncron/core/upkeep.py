@@ -62,14 +62,17 @@ class Upkeep:
             waits.append(self._sweeps_at - instant)
         return min(waits)
 
-    def expect_run_at(self, moment: datetime | None) -> None:
-        """Sweep no later than ``moment`` (the store's time): a run waits for then."""
+    def expect_run_at(self, moment: datetime | None, *, is_retry: bool = False) -> None:
+        """Sweep no later than ``moment`` (the store's time): a run waits for then.
+
+        A retry that is due at once is left to the next tick.
+        """
         if moment is None:
             return
         wait = (moment - self._parts.time.now()).total_seconds()
         sweeps_at = self._parts.clock.monotonic() + max(wait, 0.0)
         self._sweeps_at = min(self._sweeps_at, sweeps_at)
-        self._has_waiting_runs = self._has_waiting_runs or wait > 0
+        self._has_waiting_runs = self._has_waiting_runs or wait > 0 or not is_retry
 
     async def _prune(self, now: datetime, retention: timedelta) -> None:
         pruned = await self._repository.prune(now - retention, _PRUNED_AT_ONCE)

@@ -17,7 +17,7 @@ from django_dyncron.core.exceptions import (
     StoreUnavailable,
     one_line,
 )
-from django_dyncron.core.planning import PlanningRules, plan_job
+from django_dyncron.core.planning import PlanningRules, plan_job, without_overlap
 from django_dyncron.core.runs import Attempt, Outcome, Record
 from django_dyncron.core.scheduler import DynamicScheduler, _back_off
 from django_dyncron.testing import (
@@ -262,3 +262,14 @@ async def test_two_methods_keep_the_lock_of_what_may_have_been_sent() -> None:
     clock.advance(10)
     assert (await scheduler.tick()).failed == 0
     assert queue.runs == []
+
+
+def test_a_long_stretch_of_overlaps_is_one_row() -> None:
+    careful = job(misfire_policy="fire_all", max_catch_up=10_000, overlap_policy="skip")
+    cursor = NOON.replace(second=0) - timedelta(minutes=250)
+    plan = without_overlap(plan_job(careful, cursor, NOON, PlanningRules()), is_running=False)
+    assert [run.scheduled_for for run in plan.runs] == [cursor]
+    assert [(skip.count, skip.reason, skip.last) for skip in plan.skips] == [
+        (250, "overlap", NOON.replace(second=0))
+    ]
+    assert plan.next_run_at == NOON.replace(minute=1, second=0)
