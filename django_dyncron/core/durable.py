@@ -103,18 +103,18 @@ class DurableTick:
         given_back = [
             Record(run, RunStatus.CLAIMED, lease_until=now, is_given_back=True) for run in waiting
         ]
-        await self._last("writing the last records", self._ledger.write(self._repository))
-        await self._last("handing runs back", self._repository.record(given_back))
+        await self._step("writing the last records", self._ledger.write(self._repository))
+        await self._step("handing runs back", self._repository.record(given_back))
         given_up = await self._drain(grace)
         now = self._parts.time.now()
         lost = [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in given_up]
-        await self._last("recording lost runs", self._repository.record(lost))
-        await self._last("the last heartbeat", self._upkeep.last_beat())
+        await self._step("recording lost runs", self._repository.record(lost))
+        await self._step("the last heartbeat", self._upkeep.last_beat())
         return len(given_up)
 
     async def keep_alive(self) -> None:
         """Renew the leases of runs that are still in hand, if it is time."""
-        await self._last("the heartbeat", self._upkeep.beat_if_due(self._parts.time.now()))
+        await self._step("the heartbeat", self._upkeep.beat_if_due(self._parts.time.now()))
 
     async def _drain(self, grace: timedelta) -> Sequence[Run]:
         """Wait for the local pools while their leases are kept; return the runs given up."""
@@ -124,7 +124,7 @@ class DurableTick:
             await self.keep_alive()
         return draining.result()
 
-    async def _last(self, step: str, action: Awaitable[None]) -> None:
+    async def _step(self, step: str, action: Awaitable[None]) -> None:
         await isolated(step, action, self._parts.observers)
 
     async def _look(self) -> Horizon:

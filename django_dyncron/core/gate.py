@@ -52,8 +52,7 @@ class LockGate:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 taken = await self._provider.acquire_locks(list(keys), self.ttl_seconds)
         except Exception as error:
-            self._asks_again_at = self._clock.monotonic() + _REST_SECONDS
-            self._observers.tell(LockFailed(one_line(error, with_type=True), self._on_error))
+            self._leave_alone(error, self._on_error)
             return set(slots) if self._on_error is OnLockError.CLAIM else set()
         self._held |= {key: keys[key] for key in taken}
         return {keys[key] for key in taken}
@@ -77,13 +76,16 @@ class LockGate:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 await self._provider.release_locks(keys)
         except Exception as error:
-            self._asks_again_at = self._clock.monotonic() + _REST_SECONDS
-            self._observers.tell(LockFailed(one_line(error, with_type=True), "expire"))
+            self._leave_alone(error, "expire")
 
     def forget(self, keys: Collection[str] | None = None) -> None:
         """Keep the locks until they expire."""
         for key in list(self._held) if keys is None else keys:
             self._held.pop(key, None)
+
+    def _leave_alone(self, error: Exception, decision: str) -> None:
+        self._asks_again_at = self._clock.monotonic() + _REST_SECONDS
+        self._observers.tell(LockFailed(one_line(error, with_type=True), decision))
 
     async def aclose(self) -> None:
         await self._provider.aclose()

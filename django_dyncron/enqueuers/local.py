@@ -68,6 +68,8 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
     It is given up, and ends with the process, which it does not keep from exiting.
     """
 
+    starts_once = True
+
     def __init__(self, max_workers: int = 4) -> None:
         if type(max_workers) is not int or max_workers < 1:
             raise ValueError(f"max_workers must be a whole number above 0, not {max_workers!r}.")

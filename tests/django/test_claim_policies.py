@@ -14,6 +14,7 @@ from django.db import connection
 from django_dyncron.core.definitions import Run
 from django_dyncron.core.exceptions import EnqueueRefused
 from django_dyncron.core.scheduler import DynamicScheduler
+from django_dyncron.enqueuers.local import LocalTaskEnqueuer
 from django_dyncron.models import CronJob, CronRun, Replica
 from django_dyncron.repositories import dialects
 from django_dyncron.repositories.orm import DjangoCronJobRepository
@@ -38,7 +39,7 @@ def at(text: str) -> datetime:
 
 
 class World:
-    def __init__(self, queue: RecordingEnqueuer | None = None, **options: Any) -> None:
+    def __init__(self, queue: Any = None, **options: Any) -> None:
         self.clock = FakeClock("2030-01-01T12:00:30Z")
         self.queue = queue or RecordingEnqueuer()
         self.repository = DjangoCronJobRepository()
@@ -232,6 +233,28 @@ async def test_expired_leases_are_closed_or_taken_over() -> None:
     }
     again = await CronRun.objects.aget(job_id="again")
     assert (again.attempts, again.lease_until) == (2, None)
+
+
+async def test_a_local_run_left_by_a_dead_replica_runs_though_at_most_once(settings: Any) -> None:
+    settings.DYNCRON = {"ALLOWED_TASKS": ["tests.shop.tasks.restock"]}
+    world = World(LocalTaskEnqueuer())
+    await add(delivery="at_most_once", cron_expression="0 0 1 1 *")
+    await CronRun.objects.acreate(
+        id="00000000-0000-0000-0000-000000000001",
+        job_id="report",
+        status="claimed",
+        delivery="at_most_once",
+        scheduled_for=at("11:59:00"),
+        created_at=at("11:59:00"),
+        lease_until=at("12:00:00"),
+        attempts=1,
+        replica="dead",
+        task_name="tests.shop.tasks.restock",
+    )
+    await world.scheduler.start(max_ticks=1)
+    await world.scheduler.aclose()
+    run = await CronRun.objects.aget()
+    assert (run.status, run.attempts) == ("succeeded", 2)
 
 
 async def test_old_runs_are_pruned_but_not_the_unfinished() -> None:
