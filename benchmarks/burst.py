@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from statistics import median
@@ -61,6 +62,7 @@ class Contest:
 
 async def compete(contests: list[Contest], clock: FakeClock, alias: str, rounds: int) -> None:
     """Let all take turns; the first round warms caches up and does not count."""
+    gc.freeze()  # as run_dyncron does
     for number in range(rounds + 1):
         for contest in contests:
             await contest.play(clock, lambda: vacuum(alias))

@@ -30,7 +30,7 @@ def claim_due(using: str, notes: JobNotes, order: ClaimOrder) -> ClaimedBatch:
     """Claim one batch; see the port for what it promises."""
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
-        dialect.begin()
+        dialect.begin(writes_at_once=bool(order.records))
         records.write(dialect, notes, order.records)
         rows = {row.key: row for row in dialect.read(order)}
         read = _plan_all(rows.values(), order)

@@ -69,8 +69,11 @@ class Dialect(ABC):
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self.connection = connection
 
-    def begin(self) -> None:
-        """Do what must come first in a transaction that is going to write."""
+    def begin(self, *, writes_at_once: bool = False) -> None:
+        """Do what must come first in a transaction that is going to write.
+
+        ``writes_at_once`` says that its next statement is a write and not a read.
+        """
 
     @abstractmethod
     def read(self, order: ClaimOrder) -> list[BatchRow]:

@@ -20,6 +20,10 @@ _NOW = {
     "mysql": "UTC_TIMESTAMP(6)",
 }
 
+# What no moment can hold could not even be fetched as one: any text on SQLite, infinity on
+# PostgreSQL. Besides, Django's way to a moment there takes a fifth of an idle tick.
+_READ_AS_TEXT = ("postgresql", "sqlite")
+
 _LOOKED_THROUGH = 100
 
 
@@ -29,18 +33,18 @@ def look_ahead(using: str, at: datetime | None) -> Horizon:
     table = connection.ops.quote_name(CronJob._meta.db_table)
     due_at = connection.ops.quote_name("due_at")
     now = _NOW.get(connection.vendor, "CURRENT_TIMESTAMP")
-    # SQLite stores any text as a moment; as a moment it could not even be fetched.
-    moment = f"CAST({due_at} AS TEXT)" if connection.vendor == "sqlite" else due_at
-    upcoming = f"SELECT {moment} FROM {table} WHERE {due_at} IS NOT NULL ORDER BY {due_at}"
+    read = "CAST({} AS TEXT)" if connection.vendor in _READ_AS_TEXT else "{}"
+    upcoming = f"SELECT {due_at} FROM {table} WHERE {due_at} IS NOT NULL ORDER BY {due_at}"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {now}, ({upcoming} LIMIT 1)", ())
+        cursor.execute(f"SELECT {read.format(now)}, {read.format(f'({upcoming} LIMIT 1)')}", ())
         row = cursor.fetchone()
         now_at = at or _moment(row[0])
         try:
             earliest = _moment(row[1]) if row[1] else None
         except ValueError:
             # When it comes up, its row is marked as broken.
-            cursor.execute(f"{upcoming} LIMIT {_LOOKED_THROUGH}", ())
+            texts = f"SELECT {read.format(due_at)} FROM ({upcoming} LIMIT {_LOOKED_THROUGH}) AS t"
+            cursor.execute(texts, ())
             earliest = _first_moment(value for (value,) in cursor.fetchall())
     if earliest is not None and earliest <= NEEDS_PLANNING:
         return Horizon(now_at, now_at, needs_planning=True)

@@ -44,6 +44,7 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
     def __init__(self, using: str | None = None) -> None:
         self.using = using or router.db_for_write(CronJob)
         self._notes = JobNotes()
+        self._hop = sync_to_async(self._call_in_thread)
 
     async def get_active_jobs(self) -> list[CronJobDefinition]:
         """Return every active job."""
@@ -85,7 +86,7 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         return await self._call(pruning.prune, before, limit)
 
     async def _call(self, function: Callable[..., T], *arguments: object) -> T:
-        return await sync_to_async(self._call_in_thread)(function, *arguments)
+        return await self._hop(function, *arguments)
 
     def _call_in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         if settings.DEBUG:

@@ -137,7 +137,7 @@ SELECT job_id FROM v JOIN {JOB} USING (job_id) EXCEPT SELECT job_id FROM noted
 class PostgresDialect(Dialect):
     """Data-modifying common table expressions under ``SKIP LOCKED``."""
 
-    def begin(self) -> None:
+    def begin(self, *, writes_at_once: bool = False) -> None:
         # For this transaction only: a pooler may hand the connection to somebody else next.
         with self.connection.cursor() as cursor:
             cursor.execute(_TIMEOUTS, ["5s", "30s"])
