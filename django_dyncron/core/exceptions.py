@@ -77,5 +77,7 @@ def storable(text: str) -> str:
 
     PostgreSQL's text has no NUL, and a lone surrogate (a file name that is no text) no encoding.
     """
+    if text.isascii() and "\0" not in text:
+        return text
     replaced = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return replaced.encode("utf-8", "replace").decode("utf-8")
