@@ -11,12 +11,14 @@ from .core.exceptions import (
     EnqueueRefused,
     InvalidCronExpression,
     LockError,
+    RunNotStarted,
     StoreUnavailable,
     UnknownTimeZone,
 )
 from .core.ports import ICronJobRepository, ILockProvider, ITaskEnqueuer
 from .core.schedule import CronSchedule
 from .core.scheduler import DynamicScheduler, TickResult
+from .once import runs_once
 from .registry import background_task, cron_job
 
 __version__ = "0.1.0.dev0"
@@ -35,10 +37,12 @@ __all__ = [
     "ITaskEnqueuer",
     "InvalidCronExpression",
     "LockError",
+    "RunNotStarted",
     "StoreUnavailable",
     "TickResult",
     "UnknownTimeZone",
     "background_task",
     "cron_job",
     "current_run",
+    "runs_once",
 ]

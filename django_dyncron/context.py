@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -54,8 +54,8 @@ _current: ContextVar[CurrentRun | None] = ContextVar("django_dyncron_current_run
 def current_run() -> CurrentRun | None:
     """Return the run this code is part of, or ``None`` outside of one.
 
-    Known inside tasks called by the local enqueuer and inside background tasks called by a worker;
-    a task object of the queue itself is not told.
+    Known inside tasks that this process or the worker of a queue runs; see the page of each queue
+    for tasks of its own kind.
     """
     return _current.get()
 
@@ -63,8 +63,18 @@ def current_run() -> CurrentRun | None:
 @contextmanager
 def running(run: CurrentRun | None) -> Iterator[None]:
     """Make ``run`` the current one within the block."""
-    token = _current.set(run)
+    token = enter_run(run)
     try:
         yield
     finally:
-        _current.reset(token)
+        leave_run(token)
+
+
+def enter_run(run: CurrentRun | None) -> Token[CurrentRun | None]:
+    """Make ``run`` the current one; return what :func:`leave_run` takes."""
+    return _current.set(run)
+
+
+def leave_run(token: Token[CurrentRun | None]) -> None:
+    """Make current again what was so before, in the same context."""
+    _current.reset(token)

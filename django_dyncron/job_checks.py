@@ -13,7 +13,6 @@ from .conf import ConfigurationError, get_settings, load_enqueuer, read_settings
 from .core.definitions import CronJobDefinition
 from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
 from .core.policies import OverlapPolicy
-from .core.ports import ITaskEnqueuer
 from .core.schedule import CronSchedule
 from .validators import validate_cron_expression, validate_payload, validate_time_zone
 
@@ -44,7 +43,7 @@ def job_notices(job: CronJobDefinition) -> list[str]:
         enqueuer = load_enqueuer(job.enqueuer, get_settings())
     except Exception:  # an enqueuer may be anybody's code, and check_job() tells of it
         return []
-    if _tells_of_ends(enqueuer):
+    if enqueuer.reports_ends:
         return []
     return [
         _(
@@ -53,11 +52,6 @@ def job_notices(job: CronJobDefinition) -> list[str]:
         )
         % {"seconds": job.max_run_seconds}
     ]
-
-
-def _tells_of_ends(enqueuer: ITaskEnqueuer) -> bool:
-    """Tell whether an enqueuer takes the journal, in which alone the end of a run is told."""
-    return type(enqueuer).bind is not ITaskEnqueuer.bind
 
 
 def _in_names(job: CronJobDefinition) -> Iterator[_Fault]:
@@ -155,6 +149,8 @@ def _in_task(job: CronJobDefinition) -> Iterator[_Fault]:
     try:
         enqueuer = load_enqueuer(job.enqueuer, get_settings())
         enqueuer.check_task(job.task_name, job.payload, job.queue)
+        if isinstance(job.options, dict):
+            enqueuer.check_options(job.options)
     except EnqueueRefused as error:
         yield error.field if error.field in _OF_THE_TASK else NON_FIELD_ERRORS, str(error)
     except ConfigurationError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .backends import load_repository
 from .databases import database_alias
-from .enqueuers import load_enqueuer, load_enqueuers
+from .enqueuers import load_enqueuer, load_enqueuers, load_worker_modules
 from .errors import ConfigurationError, MissingClient, UnknownKey
 from .locks import load_lock_provider
 from .values import DyncronSettings, get_settings, read_settings
@@ -25,5 +25,6 @@ __all__ = [
     "load_enqueuers",
     "load_lock_provider",
     "load_repository",
+    "load_worker_modules",
     "read_settings",
 ]

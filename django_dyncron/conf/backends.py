@@ -21,6 +21,13 @@ _EXTRAS = {
     "psycopg2": "postgres",
     "django_redis": "django-redis",
     "django_tasks": "django-tasks",
+    "celery": "celery",
+    "rq": "rq",
+    "django_rq": "rq",
+    "dramatiq": "dramatiq",
+    "django_dramatiq": "dramatiq",
+    "huey": "huey",
+    "procrastinate": "procrastinate",
 }
 """Importable name of a client library -> the extra that installs it."""
 
@@ -52,9 +59,7 @@ def build(path: str, target: str, options: Mapping[str, Any], port: type[T], **d
     ``defaults`` are functions, called for what the class takes and the options leave out. Raises
     :class:`ConfigurationError` with the place in the settings for everything that can be wrong.
     """
-    factory = _import(path, target)
-    if not (inspect.isclass(factory) and issubclass(factory, port)):
-        raise ConfigurationError(path, f"is {shown(target)}, not a class of {port.__name__}.")
+    factory = import_class(path, target, port)
     if inspect.isabstract(factory):
         missing = ", ".join(sorted(getattr(factory, "__abstractmethods__", ())))
         raise ConfigurationError(path, f"is {shown(target)}, which lacks {missing}.")
@@ -77,6 +82,14 @@ def build(path: str, target: str, options: Mapping[str, Any], port: type[T], **d
         raise ConfigurationError(
             f'{path}["OPTIONS"]' if options else path, f"does not suit {shown(target)}: {error}"
         ) from error
+
+
+def import_class(path: str, target: str, port: type[T]) -> type[T]:
+    """Import the class ``target`` of ``port``; raise :class:`ConfigurationError` at ``path``."""
+    factory = _import(path, target)
+    if not (inspect.isclass(factory) and issubclass(factory, port)):
+        raise ConfigurationError(path, f"is {shown(target)}, not a class of {port.__name__}.")
+    return factory
 
 
 def _refuse_unknown_options(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from ..core.ports import ITaskEnqueuer
-from .backends import build, split
+from .backends import build, import_class, split
 from .errors import ConfigurationError, choose, setting_path, shown
 from .values import DyncronSettings
 
@@ -15,6 +16,11 @@ DEFAULT = "default"
 _SHORT_NAMES = {
     "local": "django_dyncron.enqueuers.local.LocalTaskEnqueuer",
     "django_tasks": "django_dyncron.enqueuers.django_tasks.DjangoTasksEnqueuer",
+    "celery": "django_dyncron.enqueuers.celery.CeleryTaskEnqueuer",
+    "rq": "django_dyncron.enqueuers.rq.RqTaskEnqueuer",
+    "dramatiq": "django_dyncron.enqueuers.dramatiq.DramatiqTaskEnqueuer",
+    "huey": "django_dyncron.enqueuers.huey.HueyTaskEnqueuer",
+    "procrastinate": "django_dyncron.enqueuers.procrastinate.ProcrastinateTaskEnqueuer",
 }
 
 
@@ -31,20 +37,40 @@ def load_enqueuer(name: str, settings: DyncronSettings) -> ITaskEnqueuer:
 
     Raises :class:`ConfigurationError`, also for a name that is not configured.
     """
-    name = name or DEFAULT
+    path, target, options = _target(name or DEFAULT, settings)
+    enqueuer: ITaskEnqueuer = build(path, target, options, ITaskEnqueuer)  # type: ignore[type-abstract]
+    return enqueuer
+
+
+def load_worker_modules(settings: DyncronSettings) -> None:
+    """Import what the workers of each configured queue need to know: hooks, generic tasks.
+
+    An enqueuer that cannot be imported here is passed over: the system checks tell of it.
+    """
+    for name in enqueuer_names(settings):
+        try:
+            path, target, _ = _target(name, settings)
+            enqueuer = import_class(path, target, ITaskEnqueuer)  # type: ignore[type-abstract]
+        except ConfigurationError:
+            continue
+        if enqueuer.worker_module:
+            import_module(enqueuer.worker_module)
+
+
+def enqueuer_names(settings: DyncronSettings) -> list[str]:
+    """Return the names a job may use, ``"default"`` first."""
+    return [DEFAULT, *(name for name in settings.enqueuers if name != DEFAULT)]
+
+
+def _target(name: str, settings: DyncronSettings) -> tuple[str, str, dict[str, Any]]:
+    """Return the place of an enqueuer in the settings, the path of its class, its options."""
     path, value = _written(name, settings)
     backend, options = split(value)
     target = _SHORT_NAMES.get(backend, backend)
     if "." not in target:
         hint = choose(backend, _SHORT_NAMES)
         raise ConfigurationError(path, f"is {shown(backend)}, no enqueuer.", hint=hint)
-    enqueuer: ITaskEnqueuer = build(path, target, options, ITaskEnqueuer)  # type: ignore[type-abstract]
-    return enqueuer
-
-
-def enqueuer_names(settings: DyncronSettings) -> list[str]:
-    """Return the names a job may use, ``"default"`` first."""
-    return [DEFAULT, *(name for name in settings.enqueuers if name != DEFAULT)]
+    return path, target, options
 
 
 def _written(name: str, settings: DyncronSettings) -> tuple[str, str | Mapping[str, Any]]:

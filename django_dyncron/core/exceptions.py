@@ -36,6 +36,10 @@ class StoreUnavailable(DyncronError):
     """The repository's database is away or asked for a retry; nothing was half-done."""
 
 
+class RunNotStarted(DyncronError):
+    """A worker could not find out whether its run had started before, so it did not start it."""
+
+
 class EnqueueError(DyncronError):
     """A task was not accepted by its queue, or nobody knows whether it was.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
+from uuid import UUID
 
 from .attempts import attempt
 from .claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
@@ -105,6 +106,12 @@ class ITaskEnqueuer(ABC):
     """Whether the queue refuses a run id it has already seen, while it remembers it."""
     starts_once: bool = False
     """Whether a run is started by moving its row to *running*, which succeeds only once."""
+    reports_ends: bool = False
+    """Whether the end of a run is told, by its worker or by a pool in this process."""
+    sends_batches: bool = False
+    """Whether many runs are handed over in one go, or in few."""
+    worker_module: str = ""
+    """Dotted path of a module that the workers of this queue have to import, if there is one."""
 
     @abstractmethod
     async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> Any:
@@ -119,6 +126,12 @@ class ITaskEnqueuer(ABC):
         """Raise :class:`EnqueueRefused` if such a task could never be accepted.
 
         Asked when a job is saved, in any process; must not touch the network.
+        """
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise :class:`EnqueueRefused`, naming ``"options"``, for options of a job that are wrong.
+
+        Asked when a job is saved. By default anything goes: :meth:`enqueue_run` may read them.
         """
 
     async def enqueue_run(self, run: Run) -> Any:
@@ -233,6 +246,18 @@ class IDurableCronJobRepository(ICronJobRepository):
     @abstractmethod
     async def finish_run(self, run: Run, status: str, at: datetime, error: str = "") -> None:
         """Close a running run."""
+
+    @abstractmethod
+    async def report_start(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+        """Note that a worker of its queue begins a run; ``False`` if it began before.
+
+        Asked by workers, not by the scheduler, so nobody owns the run. A run that is not there was
+        begun before. ``task_id`` is the queue's name for it, if it has one.
+        """
+
+    @abstractmethod
+    async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        """Note how a run that a worker began has ended; an ``error`` says that it failed."""
 
     @abstractmethod
     async def beat(self, heartbeat: Heartbeat) -> None:

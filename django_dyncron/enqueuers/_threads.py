@@ -7,11 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from time import monotonic
+from typing import Generic, TypeVar
 
-_Work = tuple[Future[str], Callable[[], str]]
+T = TypeVar("T")
 
 
-class DaemonThreads:
+def _nothing() -> None:
+    """End a thread that has nothing to put away."""
+
+
+class DaemonThreads(Generic[T]):
     """Runs functions in at most ``most`` threads, started when they are needed.
 
     The standard library's executor joins its threads when the interpreter ends, so one task that
@@ -19,17 +24,17 @@ class DaemonThreads:
     ``before_end`` is called in each thread as its last act.
     """
 
-    def __init__(self, most: int, name: str, before_end: Callable[[], None]) -> None:
+    def __init__(self, most: int, name: str, before_end: Callable[[], None] = _nothing) -> None:
         self._most = most
         self._name = name
         self._before_end = before_end
-        self._work: SimpleQueue[_Work | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Future[T], Callable[[], T]] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._threads: list[threading.Thread] = []
 
-    def submit(self, function: Callable[[], str]) -> Future[str]:
+    def submit(self, function: Callable[[], T]) -> Future[T]:
         """Have ``function`` called soon, in the order of submission."""
-        future: Future[str] = Future()
+        future: Future[T] = Future()
         self._work.put((future, function))
         if not self._idle.acquire(blocking=False) and len(self._threads) < self._most:
             name = f"{self._name}-{len(self._threads) + 1}"
@@ -56,7 +61,7 @@ class DaemonThreads:
         finally:
             self._before_end()
 
-    def _carry_out(self, future: Future[str], function: Callable[[], str]) -> None:
+    def _carry_out(self, future: Future[T], function: Callable[[], T]) -> None:
         if not future.set_running_or_notify_cancel():
             self._idle.release()
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calling import call_by_name
+from .. import worker
 from ._django_tasks_api import tasks_api
 
 
@@ -25,4 +25,4 @@ def run_background_task(
     task_name: str, payload: dict[str, Any], run: dict[str, Any] | None = None
 ) -> None:
     """Run the background task ``task_name`` with ``payload``, as the run described by ``run``."""
-    call_by_name(task_name, payload, run)
+    worker.run_background_task(task_name, payload, run)

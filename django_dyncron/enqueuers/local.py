@@ -69,12 +69,15 @@ class LocalTaskEnqueuer(ITaskEnqueuer):
     """
 
     starts_once = True
+    reports_ends = True
 
     def __init__(self, max_workers: int = 4) -> None:
         if type(max_workers) is not int or max_workers < 1:
             raise ValueError(f"max_workers must be a whole number above 0, not {max_workers!r}.")
         self._max_workers = max_workers
-        self._threads = DaemonThreads(max_workers, "dyncron-local", connections.close_all)
+        self._threads: DaemonThreads[str] = DaemonThreads(
+            max_workers, "dyncron-local", connections.close_all
+        )
         self._journal: IRunJournal | None = None
         self._calls: dict[UUID, _Call] = {}
         self._waiting: deque[_Call] = deque()

@@ -60,9 +60,15 @@ def discover_tasks() -> None:
     the worker then know the same tasks, whoever was asked first, and a broken module is
     noticed when the process starts. An error inside such a module goes on to the caller.
     """
-    from django.utils.module_loading import autodiscover_modules
+    from importlib import import_module
 
-    autodiscover_modules("tasks")
+    from django.apps import apps
+    from django.utils.module_loading import module_has_submodule
+
+    for config in apps.get_app_configs():
+        # Our own is for the workers of queues, which may not be set up yet.
+        if config.name != "django_dyncron" and module_has_submodule(config.module, "tasks"):
+            import_module(f"{config.name}.tasks")
 
 
 def importable_name(target: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,8 +91,10 @@ class Dialect(ABC):
         """Write ``runs`` that are in hand, and ``notes`` on their jobs.
 
         A run that was taken over since, by its ``attempts``, is left to its new owner. One that
-        ``is_given_back`` has no owner afterwards. Return the ids of jobs that were not noted on,
-        because somebody has their rows locked (or deleted them).
+        ``is_given_back`` has no owner afterwards. One that a worker has begun goes its own way,
+        unless it is recorded as lost: only its ``task_id`` is news, and the note's ``error`` is
+        not. Return the ids of jobs that were not noted on, because somebody has their rows locked
+        (or deleted them).
         """
 
     @abstractmethod
@@ -116,6 +118,18 @@ def new_run(order: ClaimOrder) -> dict[str, Any]:
         "skipped_until": None,
         "slot_count": 1,
     }
+
+
+def notes_that_stand(notes: Iterable[Row], written: Iterable[tuple[str, bool]]) -> list[Row]:
+    """Return the notes on jobs with ``written`` records, by job id and whether a record stands."""
+    stands: dict[str, bool] = {}
+    for job_id, stood in written:
+        stands[job_id] = stands.get(job_id, True) and bool(stood)
+    return [
+        note if stands[note["job_id"]] else {**note, "error": None}
+        for note in notes
+        if note["job_id"] in stands
+    ]
 
 
 _DIALECTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -26,7 +27,7 @@ from ..core.exceptions import StoreUnavailable
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
 from ..models import DEFINITION_FIELDS, CronJob, CronRun, Replica
-from . import claiming, horizon, pruning, records, replicas, reviewing, sweeping
+from . import claiming, horizon, pruning, records, replicas, reporting, reviewing, sweeping
 from .notes import JobNotes
 
 P = ParamSpec("P")
@@ -72,6 +73,12 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
 
     async def finish_run(self, run: Run, status: str, at: datetime, error: str = "") -> None:
         await self._call(records.finish, self._notes, run, status, at, error)
+
+    async def report_start(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+        return await self._call(reporting.report_start, run_id, job_id, task_id)
+
+    async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        await self._call(reporting.report_end, self._notes, run_id, job_id, error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self._call(replicas.beat, self._notes, heartbeat)

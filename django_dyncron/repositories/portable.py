@@ -15,9 +15,20 @@ from django.db.models import Case, F, Q, TextField, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from ..core.claims import ClaimOrder
+from ..core.policies import RunStatus
 from ..models import CronJob, CronRun
 from ..models.due import PLANNED_FIELDS
-from .dialects import IN_HAND, RECORDED_FIELDS, BatchRow, Dialect, Move, Row, Won, new_run
+from .dialects import (
+    IN_HAND,
+    RECORDED_FIELDS,
+    BatchRow,
+    Dialect,
+    Move,
+    Row,
+    Won,
+    new_run,
+    notes_that_stand,
+)
 from .locking import free
 from .reading import move_row, read_batch
 
@@ -42,8 +53,10 @@ class PortableDialect(Dialect):
         return Won(moved, added)
 
     def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
-        written = {run["job_id"] for run in runs if self._write(run)}
-        return self.note([note for note in notes if note["job_id"] in written])
+        written = [
+            (run["job_id"], stands) for run in runs if (stands := self._write(run)) is not None
+        ]
+        return self.note(notes_that_stand(notes, written))
 
     def note(self, notes: Sequence[Row]) -> Collection[str]:
         jobs = self._jobs().filter(job_id__in=[note["job_id"] for note in notes])
@@ -91,12 +104,20 @@ class PortableDialect(Dialect):
             return False
         return True
 
-    def _write(self, run: Row) -> bool:
+    def _write(self, run: Row) -> bool | None:
+        """Write a record; return whether it stands, or ``None`` if the run is not ours."""
         ours = self._runs().filter(pk=run["id"], attempts=run["attempts"])
         values = {name: run[name] for name in RECORDED_FIELDS}
         if run.get("is_given_back"):
             values["replica"] = ""
-        return bool(ours.filter(status__in=IN_HAND).update(**values))
+        in_hand = ours.filter(status__in=IN_HAND)
+        if run["status"] != RunStatus.LOST:
+            in_hand = in_hand.filter(started_at__isnull=True)
+        if in_hand.update(**values):
+            return True
+        # A worker has begun it, even ended it, before what its queue answered is written.
+        begun = ours.filter(started_at__isnull=False)
+        return False if begun.update(task_id=run["task_id"] or F("task_id")) else None
 
     def _jobs(self) -> Any:
         return CronJob.objects.using(self.connection.alias)

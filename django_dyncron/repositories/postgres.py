@@ -95,6 +95,9 @@ _NOTE_ON_FREE = f"""
 )
 """
 
+# A worker may have begun a run, even ended it, before what its queue answered is written: then only
+# the queue's name for it is news. What is lost is another matter: it was begun in this process.
+_STANDS = "(run.started_at IS NULL OR r.status = 'lost')"
 _RECORD = f"""
 WITH r AS (
     SELECT * FROM json_to_recordset(%s) AS r(
@@ -103,22 +106,23 @@ WITH r AS (
         is_given_back boolean)
 ), written AS (
     UPDATE {RUN} AS run SET
-        status = r.status,
-        reason = coalesce(r.reason, ''),
-        task_id = coalesce(r.task_id, ''),
-        error = coalesce(r.error, ''),
-        enqueued_at = r.enqueued_at,
-        finished_at = r.finished_at,
-        lease_until = r.lease_until,
+        status = CASE WHEN {_STANDS} THEN r.status ELSE run.status END,
+        reason = CASE WHEN {_STANDS} THEN coalesce(r.reason, '') ELSE run.reason END,
+        task_id = coalesce(r.task_id, CASE WHEN {_STANDS} THEN '' ELSE run.task_id END),
+        error = CASE WHEN {_STANDS} THEN coalesce(r.error, '') ELSE run.error END,
+        enqueued_at = CASE WHEN {_STANDS} THEN r.enqueued_at ELSE run.enqueued_at END,
+        finished_at = CASE WHEN {_STANDS} THEN r.finished_at ELSE run.finished_at END,
+        lease_until = CASE WHEN {_STANDS} THEN r.lease_until ELSE run.lease_until END,
         replica = CASE WHEN r.is_given_back THEN '' ELSE run.replica END
     FROM r
     WHERE run.id = r.id AND run.attempts = coalesce(r.attempts, 0)
-        AND run.status IN ('claimed', 'running')
-    RETURNING run.job_id
+        AND (run.status IN ('claimed', 'running') OR NOT {_STANDS})
+    RETURNING run.job_id, {_STANDS} AS stands
 ), free AS (
-    SELECT j.id, v.enqueued_at, v.error
+    SELECT j.id, v.enqueued_at, CASE WHEN stands THEN v.error END AS error
     FROM {JOB} AS j JOIN {_NOTES} ON j.job_id = v.job_id
-    WHERE v.job_id IN (SELECT job_id FROM written)
+    JOIN (SELECT job_id, bool_and(stands) AS stands FROM written GROUP BY job_id) AS w
+        ON w.job_id = v.job_id
     {_NOTE_ON_FREE}
 SELECT job_id FROM written EXCEPT SELECT job_id FROM noted
 """

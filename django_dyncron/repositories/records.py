@@ -16,7 +16,7 @@ from ..models import CronRun
 from .dialects import Dialect, Row, dialect_of
 from .notes import JobNotes, job_note
 
-_TASK_ID_LENGTH = CronRun._meta.get_field("task_id").max_length
+TASK_ID_LENGTH = CronRun._meta.get_field("task_id").max_length
 
 
 def record(using: str, notes: JobNotes, records: Sequence[Record]) -> None:
@@ -89,7 +89,7 @@ def _run_row(record: Record) -> dict[str, Any]:
         "status": record.status,
         "reason": record.reason,
         # A queue may answer anything; what cannot be stored must not hold up other runs.
-        "task_id": storable(record.task_id)[:_TASK_ID_LENGTH],
+        "task_id": storable(record.task_id)[:TASK_ID_LENGTH],
         "error": storable(record.error),
         "enqueued_at": record.enqueued_at,
         "finished_at": record.finished_at,

@@ -15,7 +15,17 @@ from uuid import UUID
 from django.db.models import F, Func, TextField
 
 from ..core.claims import ClaimOrder
-from .dialects import RECORDED_FIELDS, BatchRow, Dialect, Move, Row, Won, new_run
+from ..core.policies import RunStatus
+from .dialects import (
+    RECORDED_FIELDS,
+    BatchRow,
+    Dialect,
+    Move,
+    Row,
+    Won,
+    new_run,
+    notes_that_stand,
+)
 from .reading import SEEN_FIELDS, move_row, read_batch
 from .tables import JOB, KEEP_INPUTS, RUN
 
@@ -90,15 +100,25 @@ ON CONFLICT DO NOTHING
 RETURNING id
 """
 
+# A worker may have begun a run, even ended it, before what its queue answered is written: then only
+# the queue's name for it is news. What is lost is another matter: it was begun in this process.
+_STANDS = f"({RUN}.started_at IS NULL OR v.status = 'lost')"
+_RECORDED = ", ".join(
+    f"{name} = CASE WHEN {_STANDS} THEN v.{name} ELSE {RUN}.{name} END"
+    for name in RECORDED_FIELDS
+    if name != "task_id"
+)
 _RECORD = f"""
 UPDATE {RUN} SET
-    {", ".join(f"{name} = v.{name}" for name in RECORDED_FIELDS)},
+    {_RECORDED},
+    task_id = CASE WHEN {_STANDS} OR v.task_id <> '' THEN v.task_id ELSE {RUN}.task_id END,
     replica = CASE WHEN v.is_given_back THEN '' ELSE replica END
 FROM (
     SELECT {_columns(("id", "attempts", "is_given_back", *RECORDED_FIELDS))} FROM json_each(%s)
 ) AS v
-WHERE {RUN}.id = v.id AND {RUN}.attempts = v.attempts AND {RUN}.status IN ('claimed', 'running')
-RETURNING job_id
+WHERE {RUN}.id = v.id AND {RUN}.attempts = v.attempts
+    AND ({RUN}.status IN ('claimed', 'running') OR NOT {_STANDS})
+RETURNING job_id, started_at, status
 """
 
 _NOTE = f"""
@@ -140,8 +160,11 @@ class SqliteDialect(Dialect):
     def record(self, runs: Sequence[Row], notes: Sequence[Row]) -> Collection[str]:
         with self.connection.cursor() as cursor:
             cursor.execute(_RECORD, [self._json(runs)])
-            written = {row[0] for row in cursor.fetchall()}
-        return self.note([note for note in notes if note["job_id"] in written])
+            written = [
+                (job_id, started_at is None or status == RunStatus.LOST)
+                for job_id, started_at, status in cursor.fetchall()
+            ]
+        return self.note(notes_that_stand(notes, written))
 
     def note(self, notes: Sequence[Row]) -> Collection[str]:
         with self.connection.cursor() as cursor:

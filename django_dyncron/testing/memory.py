@@ -172,6 +172,7 @@ class InMemoryRepository(IDurableCronJobRepository):
         if stored is None or stored.replica != replica_id:
             return False
         stored.status, stored.enqueued_at, stored.lease_until = RunStatus.RUNNING, at, at + lease
+        stored.started_at = at
         if run.kind == RunKind.SCHEDULED:
             await self.update_last_run(run.job_id, at)
         return True
@@ -183,6 +184,26 @@ class InMemoryRepository(IDurableCronJobRepository):
             stored.status, stored.finished_at, stored.lease_until = status, at, None
             stored.error = storable(error)
             self._tables.note_error(run.job_id, stored.error)
+
+    async def report_start(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+        await self.checkpoint("report start")
+        stored, now = self.runs.get(run_id), self.clock()
+        if stored is None or stored.started_at is not None:
+            return False
+        longest = self._tables.longest_run(job_id)
+        stored.status, stored.started_at, stored.finished_at = RunStatus.RUNNING, now, None
+        stored.enqueued_at, stored.lease_until = stored.enqueued_at or now, now + longest
+        stored.error, stored.reason, stored.task_id = "", "", task_id or stored.task_id
+        return True
+
+    async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        await self.checkpoint("report end")
+        stored = self.runs.get(run_id)
+        if stored is not None and stored.started_at is not None:
+            stored.status = RunStatus.FAILED if error else RunStatus.SUCCEEDED
+            stored.finished_at, stored.lease_until = self.clock(), None
+            stored.error = storable(error)
+            self._tables.note_error(job_id, stored.error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self.checkpoint("beat")

@@ -50,6 +50,7 @@ class StoredRun:
     attempts: int = 1
     lease_until: datetime | None = None
     enqueued_at: datetime | None = None
+    started_at: datetime | None = None
     finished_at: datetime | None = None
 
 

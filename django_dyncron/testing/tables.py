@@ -117,6 +117,8 @@ class Tables:
 
     def write(self, records: Sequence[Record]) -> None:
         for record in records:
+            if self._goes_its_own_way(record):
+                continue
             stored = self.run_of(record.run, *IN_HAND)
             if stored is None:
                 continue
@@ -126,9 +128,29 @@ class Tables:
                 stored.replica = ""
             stored.enqueued_at, stored.finished_at = record.enqueued_at, record.finished_at
             stored.lease_until = record.lease_until
-            for row in self.rows.values():
-                if row.job.job_id == record.run.job_id:
-                    _note(row, record)
+            for row in self._rows_of(record.run.job_id):
+                _note(row, record)
+
+    def _goes_its_own_way(self, record: Record) -> bool:
+        """Note what is news about a run that a worker has begun; tell whether it is one."""
+        stored = self.runs.get(record.run.run_id)
+        is_begun = stored is not None and stored.started_at is not None
+        if stored is None or not is_begun or record.status == RunStatus.LOST:
+            return False
+        if stored.attempts == record.run.attempts:
+            stored.task_id = storable(record.task_id)[:255] or stored.task_id
+            if record.enqueued_at is not None and record.run.kind == RunKind.SCHEDULED:
+                for row in self._rows_of(record.run.job_id):
+                    note_last_run(row, record.enqueued_at)
+        return True
+
+    def longest_run(self, job_id: str) -> timedelta:
+        """Return how long a run of this job counts as running; a day if the job is gone."""
+        rows = self._rows_of(job_id)
+        return timedelta(seconds=rows[0].job.max_run_seconds) if rows else timedelta(days=1)
+
+    def _rows_of(self, job_id: str) -> list[StoredRow]:
+        return [row for row in self.rows.values() if row.job.job_id == job_id]
 
     def run_of(self, run: Run, *statuses: str) -> StoredRun | None:
         """Return the row of ``run`` if it has one of ``statuses`` and nobody took it over since."""
@@ -138,9 +160,8 @@ class Tables:
         return stored
 
     def note_error(self, job_id: str, error: str) -> None:
-        for row in self.rows.values():
-            if row.job.job_id == job_id:
-                row.last_error = error
+        for row in self._rows_of(job_id):
+            row.last_error = error
 
     def mark(self, is_meant: Callable[[StoredRow], bool]) -> int:
         """Mark active jobs that were planned, and that are meant, to be planned anew."""

@@ -40,6 +40,7 @@ class RunRow(Protocol):
     task_id: str
     lease_until: datetime | None
     enqueued_at: datetime | None
+    started_at: datetime | None
     finished_at: datetime | None
 
 
