@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from zlib import crc32
 
-from django_dyncron.core.exceptions import StoreUnavailable
+from django_dyncron.core.exceptions import EnqueueError, StoreUnavailable
 
 
 class Crash(BaseException):
@@ -20,8 +20,9 @@ class Faults:
     """How likely each fault is at each labelled point, and how long pauses are (seconds).
 
     ``stall`` freezes the whole replica for up to ``longest_stall``; ``disconnect`` cuts it off from
-    the store before or after the store acted; ``lock_error`` strikes the lock server only. Those
-    with ``only`` strike at labels named there.
+    the store before or after the store acted; ``lock_error`` strikes the lock server only;
+    ``no_answer`` keeps a queue from answering, whether or not the message arrived. A ``crash``
+    comes at any label, or only at those of ``crash_at``.
     """
 
     crash: float = 0.0
@@ -30,6 +31,8 @@ class Faults:
     lock_error: float = 0.0
     longest_stall: float = 300.0
     latency: float = 0.002
+    no_answer: float = 0.0
+    crash_at: frozenset[str] = frozenset()
 
 
 CALM = Faults()
@@ -43,6 +46,8 @@ class Incarnation:
 
     name: str
     is_dead: bool = False
+    is_worker: bool = False
+    """Whether this is a worker of a queue, which nothing strikes here."""
 
 
 incarnation: ContextVar[Incarnation] = ContextVar("incarnation")
@@ -67,13 +72,18 @@ class Weather:
             raise Crash
         self._note(me, label)
         faults = self.faults
-        if self._happens(faults.crash):
+        if me.is_worker:
+            await asyncio.sleep(self.random.uniform(0, faults.latency))
+            return
+        if (not faults.crash_at or label in faults.crash_at) and self._happens(faults.crash):
             me.is_dead = True
             raise Crash
         if self._happens(faults.stall):
             await _freeze(self.random.uniform(0, faults.longest_stall))
         else:
             await asyncio.sleep(self.random.uniform(0, faults.latency))
+        if label in ("send", "sent") and self._happens(faults.no_answer):
+            raise EnqueueError("no answer")
         if label in STORE_LABELS and self._happens(faults.disconnect):
             raise StoreUnavailable("the connection was cut")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -30,6 +31,9 @@ class Mailbox:
 
     deliveries: list[Delivery] = field(default_factory=list)
     known_ids: set[UUID] = field(default_factory=set)
+    work: Callable[[Run], None] | None = None
+    """What the workers of the queues do with a message, if there are any."""
+    at_work: set[asyncio.Task[None]] = field(default_factory=set)
 
     def put(self, run: Run, now: datetime) -> None:
         assert run.scheduled_for is not None
@@ -37,6 +41,8 @@ class Mailbox:
         self.deliveries.append(
             Delivery(run.job_id, run.scheduled_for, run.run_id, run.created_at, late)
         )
+        if self.work is not None:
+            self.work(run)
 
 
 class ForgetfulQueue(ITaskEnqueuer):

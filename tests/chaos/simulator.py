@@ -197,7 +197,7 @@ class Simulation:
             self.surprises.append(event.error)
 
     async def _settle(self) -> None:
-        """Wait until nothing is due, planned anew or in anybody's hands."""
+        """Wait until nothing is due, planned anew, in anybody's hands or in a worker's."""
         await asyncio.sleep(_MINUTE)
         for _ in range(_LONGEST_SETTLING):
             if not self._is_unsettled():
@@ -206,10 +206,14 @@ class Simulation:
 
     def _is_unsettled(self) -> bool:
         now = self.clock()
-        return any(
-            stored.status in (RunStatus.CLAIMED, RunStatus.RUNNING)
-            for stored in self.store.runs.values()
-        ) or any(
-            row.needs_planning or (row.due_at is not None and row.due_at <= now)
-            for row in self.store.rows.values()
+        return (
+            bool(self.mailbox.at_work)
+            or any(
+                stored.status in (RunStatus.CLAIMED, RunStatus.RUNNING)
+                for stored in self.store.runs.values()
+            )
+            or any(
+                row.needs_planning or (row.due_at is not None and row.due_at <= now)
+                for row in self.store.rows.values()
+            )
         )
