@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .models import CronJob
 
 _INSTANT = timedelta(microseconds=1)
+_PATIENCE = timedelta(seconds=60)
+"""How long after the tick that should have claimed it a slot may be unclaimed."""
 
 
 class JobState(StrEnum):
@@ -36,11 +38,15 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """State, next run (UTC; ``None`` if there is none) and error of one cron job."""
+    """State, next run (UTC; ``None`` if there is none) and error of one cron job.
+
+    ``pause_reason`` is why it is paused, if somebody said so.
+    """
 
     state: JobState
     next_run_at: datetime | None = None
     error: str = ""
+    pause_reason: str = ""
 
 
 def planning_rules() -> PlanningRules:
@@ -57,11 +63,12 @@ def outlook(job: CronJob, now: datetime, rules: PlanningRules) -> Outlook:
     """Tell what lies ahead of ``job``, a row as it was read from the database.
 
     A row that no tick has planned yet, or not since its last edit, is planned here the same way, so
-    what is shown is what will happen.
+    what is shown is what will happen. A pause of everything changes nothing of it: the next slot
+    stays the next slot, and ``current_pause()`` tells whether it will be run.
     """
     error = "" if _was_broken(job) and job.due_at is not None else job.last_error
     if not job.is_active:
-        return Outlook(JobState.PAUSED, error=error)
+        return Outlook(JobState.PAUSED, error=error, pause_reason=job.pause_reason)
     if job.due_at is None:
         return Outlook(JobState.BROKEN if _was_broken(job) else JobState.ENDED, error=error)
     next_run_at = job.next_run_at
@@ -101,6 +108,25 @@ def rows_in(state: JobState) -> Q:
         JobState.PAUSED: Q(is_active=False),
         JobState.ENDED: is_settled & ~was_broken,
     }[state]
+
+
+def overdue(now: datetime, rules: PlanningRules) -> Q:
+    """Return the condition for rows whose slot some scheduler should have claimed by ``now``.
+
+    That is a range of the index on ``due_at``, to be counted and listed in its order. Rows that
+    wait to be planned are not among them.
+    """
+    return Q(due_at__gt=NEEDS_PLANNING, due_at__lt=_patience_ends(now, rules))
+
+
+def is_overdue(job: CronJob, now: datetime, rules: PlanningRules) -> bool:
+    """Tell whether :func:`overdue` holds for ``job``."""
+    due_at = job.due_at
+    return due_at is not None and NEEDS_PLANNING < due_at < _patience_ends(now, rules)
+
+
+def _patience_ends(now: datetime, rules: PlanningRules) -> datetime:
+    return now - rules.tick_interval - _PATIENCE
 
 
 def upcoming_slots(

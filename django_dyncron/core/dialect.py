@@ -35,6 +35,28 @@ def read_field(kind: FieldKind, text: str, hash_id: str | None) -> Field:
     return _read_plain_field(kind, ",".join(items))
 
 
+def spread_field(kind: FieldKind, text: str) -> tuple[str, float]:
+    """Return one field with each ``H`` replaced by all it may pick, and the part it does pick.
+
+    The part is that of the values of the field which an average job has.
+    """
+    spread, picked = [], 0.0
+    for item in text.split(","):
+        if item[:1] in ("H", "h"):
+            low, high, step = _hash_range(kind, item)
+            spread.append(f"{low}-{high}")
+            picked += 1 if step is None else max(1, (high - low + 1) / step)
+        else:
+            spread.append(item)
+            picked += _size(_read_plain_field(kind, item))
+    widened = ",".join(spread)
+    return widened, min(1.0, picked / _size(_read_plain_field(kind, widened)))
+
+
+def _size(field: Field) -> int:
+    return field.mask.bit_count() + len(field.special)
+
+
 @lru_cache(maxsize=4096)
 def _read_plain_field(kind: FieldKind, text: str) -> Field:
     if text == "?" and kind in (DAY_OF_MONTH, DAY_OF_WEEK):
@@ -191,6 +213,17 @@ def _spell(day: SpecialDay) -> str:
 
 
 def _resolve_hash(kind: FieldKind, item: str, hash_id: str | None) -> str:
+    low, high, step = _hash_range(kind, item)
+    if hash_id is None:
+        raise kind.refuse(item, "H picks a value by the job id, which is not known here")
+    if step is None:
+        return str(hashed_value(hash_id, kind.name, low, high))
+    start = hashed_value(hash_id, kind.name, low, min(low + step - 1, high))
+    return str(start) if start + step > high else f"{start}-{high}/{step}"
+
+
+def _hash_range(kind: FieldKind, item: str) -> tuple[int, int, int | None]:
+    """Return the lowest and the highest that an ``H`` may pick, and its step if it has one."""
     match = _HASHED.fullmatch(item.upper())
     if match is None:
         raise kind.refuse(item, "use H, H/15, H(0-29) or H(0-29)/10, with values of this field")
@@ -199,12 +232,7 @@ def _resolve_hash(kind: FieldKind, item: str, hash_id: str | None) -> str:
         low = _value(kind, item, match["low"])
         high = _range_end(kind, item, match["low"], match["high"])
     step = _step(kind, item, match["step"])
-    if hash_id is None:
-        raise kind.refuse(item, "H picks a value by the job id, which is not known here")
-    if match["step"] is None:
-        return str(hashed_value(hash_id, kind.name, low, high))
-    start = hashed_value(hash_id, kind.name, low, min(low + step - 1, high))
-    return str(start) if start + step > high else f"{start}-{high}/{step}"
+    return low, high, None if match["step"] is None else step
 
 
 def _unreadable(kind: FieldKind, item: str) -> InvalidCronExpression:

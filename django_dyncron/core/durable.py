@@ -5,31 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from .claims import ClaimedBatch, ClaimOrder, Gate, Horizon, StoredJob
-from .courier import LEASE
-from .definitions import Run, Slot
-from .events import JobBroken, SlotsSkipped, TickResult
-from .exceptions import StoreUnavailable
+from .backlog import Backlog
+from .claims import Horizon
+from .definitions import Run
+from .events import TickResult
 from .jumps import Jump, JumpGuard
 from .ledger import Ledger
 from .observers import isolated
 from .parts import Parts
-from .planning import JobPlan, plan_job
 from .policies import RunStatus
 from .ports import IDurableCronJobRepository
 from .runs import Record
 from .upkeep import BEAT_SECONDS, Upkeep
 
-_REFUSED_SECONDS = 1.0
-"""A job whose lock somebody held is tried again after this long."""
 _GIVEN_UP = "The scheduler stopped while the task was still running."
 _CONFIRMING_SECONDS = 5.0
 """A clock that jumped ahead is read again after this long."""
-_CONTENDED_SECONDS = 0.1
-"""Rows another replica is just claiming are looked at again after this long."""
 
 
 class DurableTick:
@@ -40,13 +33,13 @@ class DurableTick:
         self._parts = parts
         self._ledger = Ledger(parts.courier, parts.observers)
         self._upkeep = Upkeep(repository, parts, self._ledger)
-        self._refused_until: dict[int, float] = {}
+        self._backlog = Backlog(repository, parts, self._ledger, self._upkeep)
         self._is_reviewed = False
         self._guard = JumpGuard(parts.clock)
         self._jump = Jump.NONE
 
     async def run(self, is_stopping: Callable[[], bool]) -> TickResult:
-        """Do all that is due, unless ``is_stopping`` says to leave after the batch in hand."""
+        """Do all that is due, unless ``is_stopping`` says to leave after what is in hand."""
         began = self._parts.clock.monotonic()
         counts: Counter[str] = Counter()
         horizon = await self._look()
@@ -63,7 +56,7 @@ class DurableTick:
         await self._upkeep.run(horizon.now, counts)
         while horizon.has_work and not is_stopping():
             # More than once, because a row that was only planned may turn out to be due.
-            has_moved = await self._work_off(horizon, counts, is_stopping)
+            has_moved = await self._backlog.work_off(horizon.needs_planning, counts, is_stopping)
             horizon = await self._look()
             if not has_moved:
                 break
@@ -84,14 +77,8 @@ class DurableTick:
         if result.next_due_at is not None:
             due_in = (result.next_due_at - self._parts.time.now()).total_seconds()
             if result.next_due_at <= result.at:
-                due_in = self._seconds_to_free()
+                due_in = self._backlog.seconds_to_free()
         return max(min(due_in, self._upkeep.seconds_to_next()), 0.0)
-
-    def _seconds_to_free(self) -> float:
-        """Return how long to leave alone what is due but was in somebody else's hands."""
-        if not self._refused_until:
-            return _CONTENDED_SECONDS
-        return min(self._refused_until.values()) - self._parts.clock.monotonic()
 
     async def close(self, grace: timedelta) -> int:
         """Hand back what waits in the local pools, wait for the rest; return how many were lost.
@@ -132,88 +119,3 @@ class DurableTick:
         horizon = await self._repository.look_ahead(judges_by() if judges_by else None)
         self._parts.time.set(horizon.now)
         return horizon
-
-    async def _work_off(
-        self, horizon: Horizon, counts: Counter[str], is_stopping: Callable[[], bool]
-    ) -> bool:
-        """Claim and deliver batch after batch; return whether any cursor was moved."""
-        has_moved, is_full = False, True
-        while is_full and not is_stopping():
-            claimed_at = self._parts.clock.monotonic()
-            try:
-                batch = await self._claim(horizon.needs_planning)
-                self._ledger.note(batch.records, counts)
-                self._upkeep.expect_run_at(batch.next_delivery_at)
-                attempts = await self._parts.courier.deliver(batch.runs, claimed_at)
-                self._ledger.enter(attempts, self._parts.time.now(), counts)
-            finally:
-                if self._parts.gate is not None:
-                    await self._parts.gate.release()
-            self._note(batch, counts)
-            has_moved, is_full = has_moved or bool(batch.plans), batch.is_full
-            await self._upkeep.run(self._parts.time.now(), counts)
-        return has_moved
-
-    async def _claim(self, plans_new: bool) -> ClaimedBatch:
-        parts = self._parts
-        now, instant = parts.time.now(), parts.clock.monotonic()
-        self._refused_until = {
-            key: until for key, until in self._refused_until.items() if until > instant
-        }
-        records = self._ledger.open_records()
-        order = ClaimOrder(
-            at=now,
-            limit=parts.batch_size,
-            replica_id=parts.replica_id,
-            key_prefix=parts.key_prefix,
-            lease=LEASE,
-            plan=lambda stored: self._plan(stored, now),
-            gate=self._gate_at(now),
-            deliver_inside=parts.courier.deliver_inside,
-            plans_new=plans_new,
-            excluded=tuple(self._refused_until),
-            records=records,
-        )
-        try:
-            batch = await self._repository.claim_due(order)
-        except StoreUnavailable:
-            raise
-        except Exception:
-            if not records:
-                raise
-            # It may have been one of the records: write them apart, then claim without.
-            await self._ledger.write(self._repository)
-            batch = await self._repository.claim_due(replace(order, records=()))
-        else:
-            self._ledger.close(len(records))
-        self._refused_until |= dict.fromkeys(batch.refused, instant + _REFUSED_SECONDS)
-        return batch
-
-    def _plan(self, stored: StoredJob, now: datetime) -> JobPlan:
-        rules = self._parts.rules
-        return plan_job(stored.definition, stored.cursor, now, rules, stored.plan_from)
-
-    def _gate_at(self, now: datetime) -> Gate | None:
-        gate = self._parts.gate
-        if gate is None:
-            return None
-
-        async def admit(slots: Sequence[Slot]) -> set[Slot]:
-            return await gate.admit_recent(slots, now)
-
-        return admit
-
-    def _note(self, batch: ClaimedBatch, counts: Counter[str]) -> None:
-        counts["planned"] += len(batch.plans)
-        counts["claimed"] += batch.claimed
-        counts["refused"] += len(batch.refused)
-        for stored, plan in batch.plans:
-            job_id = stored.definition.job_id
-            if plan.error:
-                counts["broken"] += 1
-                self._parts.observers.tell(JobBroken(job_id, plan.error))
-            for skip in plan.skips:
-                counts["skipped"] += skip.count
-                self._parts.observers.tell(
-                    SlotsSkipped(job_id, skip.reason, skip.first, skip.last, skip.count)
-                )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 
-from .dialect import read_field
+from .dialect import read_field, spread_field
 from .exceptions import InvalidCronExpression
 from .fields import FIELD_KINDS, CronFields
 
@@ -38,6 +39,26 @@ def read_expression(expression: object, hash_id: str | None = None) -> CronField
     return CronFields(
         *(read_field(kind, part, hash_id) for kind, part in zip(FIELD_KINDS, parts, strict=True))
     )
+
+
+def is_hashed(expression: object) -> bool:
+    """Tell whether an ``H`` in ``expression`` makes it differ from job to job."""
+    parts = expression.split() if isinstance(expression, str) else ()
+    return any(item[:1] in ("H", "h") for part in parts for item in part.split(","))
+
+
+def spread_expression(expression: object) -> tuple[str, float]:
+    """Return ``expression`` with each ``H`` replaced by all it may pick, and the part it does pick.
+
+    Many jobs that share ``expression`` run as often, and spread as evenly, as that part of them
+    would by the expression returned. (The part is too small for days named by both of their
+    fields, one of them with an ``H``.) Raises :class:`InvalidCronExpression`.
+    """
+    parts = [
+        spread_field(kind, part)
+        for kind, part in zip(FIELD_KINDS, _five_parts(_plain_text(expression)), strict=True)
+    ]
+    return " ".join(text for text, _ in parts), prod(share for _, share in parts)
 
 
 def _plain_text(expression: object) -> str:

@@ -66,9 +66,9 @@ class LockGate:
         old = {slot for slot in slots if slot.scheduled_for < oldest}
         return old | await self.admit([slot for slot in slots if slot not in old])
 
-    async def release(self, slots: Collection[Slot] | None = None) -> None:
-        """Give back the locks of ``slots``, or all. A failure is left to the time-to-live."""
-        keys = [key for key, slot in self._held.items() if slots is None or slot in slots]
+    async def release(self, slots: Collection[Slot]) -> None:
+        """Give back the locks of ``slots``. A failure is left to the time-to-live."""
+        keys = [key for key, slot in self._held.items() if slot in slots]
         self.forget(keys)
         if not keys:
             return
@@ -89,3 +89,28 @@ class LockGate:
 
     async def aclose(self) -> None:
         await self._provider.aclose()
+
+
+class Passage:
+    """One claim's way through ``gate``, if there is one: what was admitted here is released here.
+
+    Another claim may be on its way at the same time.
+    """
+
+    def __init__(self, gate: LockGate | None, now: datetime) -> None:
+        self._gate = gate
+        self._now = now
+        self._admitted: set[Slot] = set()
+
+    async def admit(self, slots: Sequence[Slot]) -> set[Slot]:
+        """Return the slots that may be claimed."""
+        if self._gate is None:
+            return set(slots)
+        admitted = await self._gate.admit_recent(slots, self._now)
+        self._admitted |= admitted
+        return admitted
+
+    async def release(self) -> None:
+        """Give back the locks that were taken on the way."""
+        if self._gate is not None:
+            await self._gate.release(self._admitted)

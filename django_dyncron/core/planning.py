@@ -5,12 +5,14 @@ Everything here is pure: the same arguments give the same plan.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
 from .definitions import CronJobDefinition, aware_utc
 from .exceptions import InvalidCronExpression, one_line
+from .pauses import PausedSpan, Stretch, stretches
 from .policies import MisfirePolicy, OverlapPolicy, SkipReason
 from .schedule import CronSchedule
 
@@ -72,11 +74,13 @@ def plan_job(
     now: datetime,
     rules: PlanningRules,
     plan_from: datetime | None = None,
+    pauses: Sequence[PausedSpan] = (),
 ) -> JobPlan:
     """Plan a job whose cursor is known, or, with ``cursor=None``, one that is new or edited.
 
     A new or edited job gets its first cursor after ``plan_from`` (default: ``now``) and runs
-    nothing yet: the past before that instant is none of its business.
+    nothing yet: the past before that instant is none of its business. No slot within ``pauses`` is
+    run; they are in the order of their beginnings.
     """
     if not job.is_active:
         return JobPlan()
@@ -84,13 +88,16 @@ def plan_job(
         schedule = schedule_for(job, rules)
         if cursor is None:
             return _ahead(job, schedule, _from_when(plan_from, now))
-        slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules)
+        slots, skips = missed(job, schedule, cursor - _INSTANT, now, rules, pauses)
         # Of slots that must not overlap one is run at most, so they are judged together.
         most = len(slots) if job.overlap_policy == OverlapPolicy.SKIP else _RUNS_PER_PASS
         runs = tuple(PlannedRun(slot, slot + jitter(job, schedule, slot)) for slot in slots[:most])
+        if len(slots) <= most:
+            return _ahead(job, schedule, max(now, cursor - _INSTANT), runs, skips)
         # What this pass does not get to is still due, from its first slot on.
-        after = slots[most - 1] if len(slots) > most else max(now, cursor - _INSTANT)
-        return _ahead(job, schedule, after, runs, skips)
+        last = slots[most - 1]
+        skips = tuple(skip for skip in skips if skip.first < last)
+        return _ahead(job, schedule, last, runs, skips)
     except InvalidCronExpression as error:
         return JobPlan(is_settled=True, error=one_line(error))
     except Exception as error:
@@ -115,18 +122,29 @@ def missed(
     after: datetime,
     now: datetime,
     rules: PlanningRules,
+    pauses: Sequence[PausedSpan] = (),
 ) -> tuple[tuple[datetime, ...], tuple[Skip, ...]]:
-    """Split the slots in ``(after, now]`` into those to run, oldest first, and those to skip."""
+    """Split the slots in ``(after, now]`` into those to run and those to skip, oldest first.
+
+    Slots within ``pauses`` are skipped and count for no policy.
+    """
     if job.starts_at is not None:
         after = max(after, aware_utc(job.starts_at) - _INSTANT)
     until = now if job.ends_at is None else min(now, aware_utc(job.ends_at))
     if until <= after:
         return (), ()
-    oldest = now - _catch_up_window(job, rules)
-    slots = _newest(schedule, max(after, oldest - _INSTANT), until, _wanted(job))
+    oldest = now - _catch_up_window(job, rules) - _INSTANT
+    parts = stretches(after, until, now, pauses) if pauses else ()
+    if parts:
+        slots = _newest_awake(schedule, parts, oldest, _wanted(job))
+    else:
+        slots = _newest(schedule, max(after, oldest), until, _wanted(job))
     if job.misfire_policy == MisfirePolicy.SKIP and slots and now - slots[-1] > _on_time(rules):
         slots = ()
-    return slots, _skips(schedule, after, slots[0] - _INSTANT if slots else until)
+    latest = slots[0] - _INSTANT if slots else until
+    if parts:
+        return slots, _skips_around(schedule, parts, latest)
+    return slots, _skips(schedule, after, latest)
 
 
 def _wanted(job: CronJobDefinition) -> int:
@@ -155,13 +173,46 @@ def _newest(
     return tuple(reversed(newest_first))
 
 
-def _skips(schedule: CronSchedule, after: datetime, until: datetime) -> tuple[Skip, ...]:
+def _newest_awake(
+    schedule: CronSchedule, parts: Sequence[Stretch], oldest: datetime, wanted: int
+) -> tuple[datetime, ...]:
+    """Return the newest ``wanted`` slots later than ``oldest`` in what was not paused."""
+    slots: tuple[datetime, ...] = ()
+    for after, until, is_paused in reversed(parts):
+        if not is_paused:
+            more = _newest(schedule, max(after, oldest), until, wanted - len(slots))
+            slots = more + slots
+    return slots
+
+
+def _skips(
+    schedule: CronSchedule,
+    after: datetime,
+    until: datetime,
+    reason: SkipReason = SkipReason.MISFIRE,
+    rows: int = _ROWS_PER_PASS,
+) -> tuple[Skip, ...]:
+    """Skip the slots in ``(after, until]``: in one row if they are more than ``rows``."""
     count = schedule.count_between(after, until) if until > after else 0
-    if count > _ROWS_PER_PASS:
+    if count > rows:
         last = schedule.latest_at(until)
         assert last is not None, "slots were counted up to here"
-        return (Skip(schedule.next_after(after), last, count),)
-    return tuple(Skip(slot, slot) for slot in schedule.between(after, until)) if count else ()
+        return (Skip(schedule.next_after(after), last, count, reason),)
+    if not count:
+        return ()
+    return tuple(Skip(slot, slot, 1, reason) for slot in schedule.between(after, until))
+
+
+def _skips_around(
+    schedule: CronSchedule, parts: Sequence[Stretch], latest: datetime
+) -> tuple[Skip, ...]:
+    """Skip what was paused and, as missed, what was not up to ``latest``; oldest first."""
+    skips: tuple[Skip, ...] = ()
+    for after, until, is_paused in parts:
+        end, reason = (until, SkipReason.PAUSED) if is_paused else (latest, SkipReason.MISFIRE)
+        rows = _ROWS_PER_PASS - len(skips)
+        skips += _skips(schedule, after, min(until, end), reason, rows)
+    return skips
 
 
 def jitter(job: CronJobDefinition, schedule: CronSchedule, slot: datetime) -> timedelta:

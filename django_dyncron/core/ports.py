@@ -19,6 +19,7 @@ from .claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOr
 from .definitions import CronJobDefinition, Run
 from .events import Event
 from .exceptions import EnqueueNotSent
+from .pauses import PausedSpan
 from .runs import Attempt, Outcome, Record
 
 
@@ -111,7 +112,20 @@ class ITaskEnqueuer(ABC):
     sends_batches: bool = False
     """Whether many runs are handed over in one go, or in few."""
     worker_module: str = ""
-    """Dotted path of a module that the workers of this queue have to import, if there is one."""
+    """Dotted path of a module that the workers of this queue have to import, if there is one.
+
+    Its function ``set_up_worker``, if it has one, is called with the options of the enqueuer.
+    """
+    hook_module: str = ""
+    """Dotted path of a module that every process has to import as Django starts, if there is one.
+
+    For a queue whose workers look for no ``tasks`` modules.
+    """
+
+    @property
+    def lacks_workers(self) -> str:
+        """What of the queue runs tasks in the scheduler, or not at all; blank if it has workers."""
+        return ""
 
     @abstractmethod
     async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> Any:
@@ -133,6 +147,13 @@ class ITaskEnqueuer(ABC):
 
         Asked when a job is saved. By default anything goes: :meth:`enqueue_run` may read them.
         """
+
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        """Return the address of a page about a task, as :meth:`enqueue_run` named it, if any.
+
+        Asked for each run that a page of the admin shows; must not touch the network.
+        """
+        return None
 
     async def enqueue_run(self, run: Run) -> Any:
         """Hand over ``run`` with its identity; the default forwards to :meth:`enqueue_task`."""
@@ -220,6 +241,10 @@ class IDurableCronJobRepository(ICronJobRepository):
         """Tell what is due, in one statement, at ``at`` or, if ``None``, by the store's clock."""
 
     @abstractmethod
+    async def pauses(self, at: datetime) -> Sequence[PausedSpan]:
+        """Return, oldest first, the pauses of everything that a slot due at ``at`` may fall in."""
+
+    @abstractmethod
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
         """Plan and claim one batch of due or edited jobs, atomically.
 
@@ -258,6 +283,14 @@ class IDurableCronJobRepository(ICronJobRepository):
     @abstractmethod
     async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
         """Note how a run that a worker began has ended; an ``error`` says that it failed."""
+
+    def report_start_here(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+        """Do as :meth:`report_start` does, in a thread, or a greenlet, without an event loop."""
+        return asyncio.run(self.report_start(run_id, job_id, task_id))
+
+    def report_end_here(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        """Do as :meth:`report_end` does, in a thread, or a greenlet, without an event loop."""
+        asyncio.run(self.report_end(run_id, job_id, error))
 
     @abstractmethod
     async def beat(self, heartbeat: Heartbeat) -> None:

@@ -121,6 +121,10 @@ class CronSchedule:
         """Count what :meth:`between` would list, without listing it."""
         return self._search.count(_minute(after) + 1, _minute(until))
 
+    def bits_between(self, after: datetime, until: datetime) -> int:
+        """Return what :meth:`between` would list as a mask; its lowest bit is the first minute."""
+        return self._search.bits(_minute(after) + 1, _minute(until))
+
     def upcoming(self, after: datetime, count: int) -> list[datetime]:
         """List the first ``count`` slots later than ``after``; fewer only before the year 9999."""
         slots: list[datetime] = []

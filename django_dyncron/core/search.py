@@ -89,6 +89,21 @@ class SlotSearch:
                         total += self._is_made_up(start + offset, gap)
         return total
 
+    def bits(self, earliest: int, latest: int) -> int:
+        """Return a mask of the slots in ``earliest`` to ``latest``, whose lowest bit is earliest.
+
+        Meant for some days; what is searched must hold both.
+        """
+        mask = 0
+        for span in range(earliest >> SPAN_BITS, (latest >> SPAN_BITS) + 1):
+            for start, end, offset, gap in self._timeline[span]:
+                first, last = max(earliest, start), min(latest, end - 1)
+                if first <= last:
+                    mask |= self._wall_bits(first + offset, last + offset) << first - earliest
+                    if gap and first == start and self._is_made_up(start + offset, gap):
+                        mask |= 1 << first - earliest
+        return mask
+
     def _is_made_up(self, wall: int, gap: int) -> bool:
         """Tell whether ``wall`` is a slot only because of the wall minutes skipped before it."""
         skipped = self._wall_from(wall - gap)
@@ -129,3 +144,11 @@ class SlotSearch:
         if self._days.first_from(last_day) == last_day:
             total += to_last.bit_count()
         return total
+
+    def _wall_bits(self, first: int, last: int) -> int:
+        first_day, first_minute = divmod(first, MINUTES_PER_DAY)
+        mask = 0
+        for day in range(first_day, last // MINUTES_PER_DAY + 1):
+            if self._days.first_from(day) == day:
+                mask |= self._times << (day - first_day) * MINUTES_PER_DAY
+        return mask >> first_minute & (1 << last - first + 1) - 1

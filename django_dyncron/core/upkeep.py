@@ -31,7 +31,7 @@ class Upkeep:
         self._ledger = ledger
         self._beats_at = float("-inf")
         self._sweeps_at = float("-inf")
-        self._prunes_at = float("-inf")
+        self._prunes_at = float("inf") if parts.retention is None else float("-inf")
         self._has_waiting_runs = False
 
     async def run(self, now: datetime, counts: Counter[str]) -> None:
@@ -47,6 +47,11 @@ class Upkeep:
         if self._parts.retention is not None and instant >= self._prunes_at:
             self._prunes_at = instant + _PRUNE_SECONDS
             await self._step("pruning", self._prune(now, self._parts.retention))
+
+    def is_due(self) -> bool:
+        """Tell whether :meth:`run` would find anything to do now."""
+        instant = self._parts.clock.monotonic()
+        return instant >= min(self._beats_at, self._sweeps_at, self._prunes_at)
 
     async def _step(self, name: str, action: Awaitable[None]) -> None:
         lets_through = (StoreUnavailable,)

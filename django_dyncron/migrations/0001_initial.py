@@ -80,6 +80,85 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Pause",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "since",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(), verbose_name="since"
+                    ),
+                ),
+                ("until", models.DateTimeField(blank=True, null=True, verbose_name="until")),
+                (
+                    "reason",
+                    models.TextField(blank=True, db_default="", default="", verbose_name="reason"),
+                ),
+                (
+                    "paused_by",
+                    models.TextField(
+                        blank=True, db_default="", default="", verbose_name="paused by"
+                    ),
+                ),
+                (
+                    "resumed_by",
+                    models.TextField(
+                        blank=True, db_default="", default="", verbose_name="resumed by"
+                    ),
+                ),
+                (
+                    "lasts",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Case(
+                            models.When(until__isnull=True, then=models.Value(True)),
+                            default=models.Value(None),
+                        ),
+                        output_field=models.BooleanField(null=True),
+                        serialize=False,
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name": "pause of everything",
+                "verbose_name_plural": "pauses of everything",
+                "ordering": ("-since", "-id"),
+                "default_permissions": ("view",),
+                "indexes": [models.Index(fields=["until"], name="django_dyncron_pause_until")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("lasts",), name="django_dyncron_pause_lasts"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "since__range",
+                                (
+                                    datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.UTC),
+                                    datetime.datetime(9000, 1, 1, 0, 0, tzinfo=datetime.UTC),
+                                ),
+                            ),
+                            models.Q(
+                                ("until__isnull", True),
+                                models.Q(
+                                    ("until__gte", models.F("since")),
+                                    (
+                                        "until__lt",
+                                        datetime.datetime(9000, 1, 1, 0, 0, tzinfo=datetime.UTC),
+                                    ),
+                                ),
+                                _connector="OR",
+                            ),
+                        ),
+                        name="django_dyncron_pause_order",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="CronJob",
             fields=[
                 (
@@ -185,6 +264,12 @@ class Migration(migrations.Migration):
                 (
                     "is_active",
                     models.BooleanField(db_default=True, default=True, verbose_name="active"),
+                ),
+                (
+                    "pause_reason",
+                    models.TextField(
+                        blank=True, db_default="", default="", verbose_name="reason of the pause"
+                    ),
                 ),
                 (
                     "misfire_policy",
@@ -500,6 +585,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "asked_by",
+                    models.TextField(
+                        blank=True, db_default="", default="", verbose_name="asked for by"
+                    ),
+                ),
+                (
                     "reason",
                     models.CharField(
                         blank=True, db_default="", default="", max_length=20, verbose_name="reason"
@@ -613,6 +704,9 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["lease_until"], name="django_dyncron_cronrun_lease"),
                     models.Index(fields=["created_at"], name="django_dyncron_cronrun_created"),
+                    models.Index(
+                        fields=["job_id", "created_at"], name="django_dyncron_cronrun_history"
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -1,10 +1,11 @@
-"""The four tables: cron jobs, their runs, the locks and the replicas."""
+"""The five tables: cron jobs, their runs, pauses of everything, the locks and the replicas."""
 
 from __future__ import annotations
 
 from .due import NEEDS_PLANNING, SCHEDULE_FIELDS
 from .jobs import DEFINITION_FIELDS, CronJob
 from .locks import CronLock, LockKeyField
+from .pauses import Pause
 from .replicas import Replica
 from .runs import CronRun
 
@@ -16,5 +17,6 @@ __all__ = [
     "CronLock",
     "CronRun",
     "LockKeyField",
+    "Pause",
     "Replica",
 ]

@@ -80,6 +80,7 @@ class CronJob(KeepsCursor):
     )
     description = models.TextField(_("description"), blank=True, default="", db_default="")
     is_active = models.BooleanField(_("active"), default=True, db_default=True)
+    pause_reason = models.TextField(_("reason of the pause"), blank=True, default="", db_default="")
 
     misfire_policy = models.CharField(
         _("missed runs"),

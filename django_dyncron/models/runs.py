@@ -14,8 +14,9 @@ class CronRun(models.Model):
     """What became of one slot, or of one run somebody asked for.
 
     ``job_id`` is text, not a foreign key: history outlives the job. What to call is kept as it
-    stood at the claim. ``scheduled_for`` is empty for a manual run. A long stretch of skipped
-    slots is one row: ``scheduled_for`` is its first slot, ``skipped_until`` its last.
+    stood at the claim. A manual run has no ``scheduled_for``; ``asked_by`` names who asked for it.
+    A long stretch of skipped slots is one row: ``scheduled_for`` is its first slot,
+    ``skipped_until`` its last.
     """
 
     id = models.UUIDField(primary_key=True)
@@ -42,6 +43,7 @@ class CronRun(models.Model):
             (RunStatus.LOST.value, _("lost")),
         ],
     )
+    asked_by = models.TextField(_("asked for by"), blank=True, default="", db_default="")
     reason = models.CharField(_("reason"), max_length=20, blank=True, default="", db_default="")
     task_name = models.CharField(_("task"), max_length=255)
     payload = models.JSONField(
@@ -87,6 +89,7 @@ class CronRun(models.Model):
         indexes = [
             models.Index(fields=["lease_until"], name="django_dyncron_cronrun_lease"),
             models.Index(fields=["created_at"], name="django_dyncron_cronrun_created"),
+            models.Index(fields=["job_id", "created_at"], name="django_dyncron_cronrun_history"),
         ]
 
     def __str__(self) -> str:

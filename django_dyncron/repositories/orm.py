@@ -24,10 +24,11 @@ from django.db import (
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
 from ..core.exceptions import StoreUnavailable
+from ..core.pauses import PausedSpan
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
-from ..models import DEFINITION_FIELDS, CronJob, CronRun, Replica
-from . import claiming, horizon, pruning, records, replicas, reporting, reviewing, sweeping
+from ..models import DEFINITION_FIELDS, CronJob, CronRun, Pause, Replica
+from . import claiming, horizon, pauses, pruning, records, replicas, reporting, reviewing, sweeping
 from .notes import JobNotes
 
 P = ParamSpec("P")
@@ -58,6 +59,9 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
     async def look_ahead(self, at: datetime | None) -> Horizon:
         return await self._call(_again_if_disconnected(horizon.look_ahead), at)
 
+    async def pauses(self, at: datetime) -> Sequence[PausedSpan]:
+        return await self._call(_again_if_disconnected(pauses.pauses), at)
+
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
         return await self._call(claiming.claim_due, self._notes, order)
 
@@ -79,6 +83,12 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
 
     async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
         await self._call(reporting.report_end, self._notes, run_id, job_id, error)
+
+    def report_start_here(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+        return self._call_in_thread(reporting.report_start, run_id, job_id, task_id)
+
+    def report_end_here(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        self._call_in_thread(reporting.report_end, self._notes, run_id, job_id, error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self._call(replicas.beat, self._notes, heartbeat)
@@ -128,7 +138,7 @@ def _lacks_tables(using: str, error: Error) -> bool:
     """Tell whether ``error`` comes of a table that was never made."""
     if not isinstance(error, ProgrammingError) and "no such table" not in str(error):
         return False
-    ours = {model._meta.db_table for model in (CronJob, CronRun, Replica)}
+    ours = {model._meta.db_table for model in (CronJob, CronRun, Pause, Replica)}
     try:
         return not ours <= set(connections[using].introspection.table_names())
     except Error:

@@ -10,6 +10,7 @@ from uuid import UUID
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
 from ..core.exceptions import storable
+from ..core.pauses import PausedSpan
 from ..core.policies import RunKind, RunStatus
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
@@ -37,6 +38,7 @@ class InMemoryRepository(IDurableCronJobRepository):
     checkpoint: Checkpoint = _pass
     _tables: Tables = field(default_factory=Tables)
     replicas: dict[str, Heartbeat] = field(default_factory=dict)
+    paused: list[PausedSpan] = field(default_factory=list)
 
     @property
     def rows(self) -> dict[int, StoredRow]:
@@ -64,6 +66,15 @@ class InMemoryRepository(IDurableCronJobRepository):
         if is_noted and inputs(before) != inputs(row.job):
             row.plan_from = self.clock() if row.job.is_active else None
 
+    def pause_all(self) -> None:
+        """Pause everything from now on, unless it is."""
+        if not any(pause.until is None for pause in self.paused):
+            self.paused.append(PausedSpan(self.clock()))
+
+    def resume_all(self) -> None:
+        """End the pause that lasts, if one does."""
+        self.paused = [replace(pause, until=pause.until or self.clock()) for pause in self.paused]
+
     def row(self, job_id: str) -> StoredRow:
         return next(row for row in self.rows.values() if row.job.job_id == job_id)
 
@@ -88,6 +99,19 @@ class InMemoryRepository(IDurableCronJobRepository):
         if any(row.needs_planning for row in self.rows.values()):
             return Horizon(now, min([now, *cursors]), needs_planning=True)
         return Horizon(now, min(cursors, default=None))
+
+    async def pauses(self, at: datetime) -> Sequence[PausedSpan]:
+        await self.checkpoint("pauses")
+        cursors = [row.due_at or row.plan_from for row in self.rows.values()]
+        earliest = min([at, *(cursor for cursor in cursors if cursor is not None)])
+        return sorted(
+            (
+                pause
+                for pause in self.paused
+                if pause.since <= at and (pause.until is None or pause.until > earliest)
+            ),
+            key=lambda pause: pause.since,
+        )
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
         rows = self._tables.lock_batch(order)

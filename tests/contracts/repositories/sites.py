@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -14,9 +15,10 @@ from django.db.models import QuerySet
 
 from django_dyncron.core.claims import ClaimedBatch, ClaimOrder, SweepOrder
 from django_dyncron.core.definitions import CronJobDefinition, Run
+from django_dyncron.core.pauses import PausedSpan
 from django_dyncron.core.planning import PlanningRules, plan_job
 from django_dyncron.core.ports import IDurableCronJobRepository
-from django_dyncron.models import CronJob, CronRun
+from django_dyncron.models import CronJob, CronRun, Pause
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import InMemoryRepository
 from django_dyncron.testing.rows import StoredRun
@@ -83,6 +85,10 @@ class Site(ABC):
         """Return run rows by job id and slot, the slot as ``12:01``."""
 
     @abstractmethod
+    async def pause(self, since: str, until: str | None = None) -> None:
+        """Insert a pause of everything."""
+
+    @abstractmethod
     async def put_run(self, run: Run, status: str, replica: str = "gone") -> None:
         """Insert a run row; what is not said is taken from ``run``."""
 
@@ -94,7 +100,7 @@ class Site(ABC):
         rows = await self.rows()
         return {key: f"{row.status} {row.reason}".strip() for key, row in sorted(rows.items())}
 
-    def order(self, moment: str, **values: Any) -> ClaimOrder:
+    def order(self, moment: str, pauses: Sequence[PausedSpan] = (), **values: Any) -> ClaimOrder:
         now = at(moment)
         defaults: dict[str, Any] = {
             "limit": 100,
@@ -102,13 +108,16 @@ class Site(ABC):
             "key_prefix": "test",
             "lease": LEASE,
             "plan": lambda stored: plan_job(
-                stored.definition, stored.cursor, now, self.rules, stored.plan_from
+                stored.definition, stored.cursor, now, self.rules, stored.plan_from, pauses
             ),
         }
         return ClaimOrder(at=now, **{**defaults, **values})
 
     async def claim(self, moment: str, **values: Any) -> ClaimedBatch:
         return await self.repository.claim_due(self.order(moment, **values))
+
+    async def claim_around_pauses(self, moment: str) -> ClaimedBatch:
+        return await self.claim(moment, pauses=await self.repository.pauses(at(moment)))
 
     async def planned(self, moment: str = "12:00:30") -> ClaimedBatch:
         """Have all new jobs planned."""
@@ -133,11 +142,19 @@ def slots_of(batch: ClaimedBatch) -> list[tuple[str, str]]:
 def left_run(slot: str, job_id: str = "report", **values: Any) -> Run:
     """Return a run of ``slot`` that a replica left behind; its lease ended at 12:00."""
     defaults: dict[str, Any] = {
+        "scheduled_for": at(slot),
         "attempts": 1,
         "created_at": at("11:59:00"),
         "lease_until": at("12:00:00"),
     }
-    return Run(uuid4(), job_id, "shop.report", {}, "default", at(slot), **{**defaults, **values})
+    return Run(uuid4(), job_id, "shop.report", {}, "default", **{**defaults, **values})
+
+
+def run_by_hand(job_id: str = "report", **values: Any) -> Run:
+    """Return a run that somebody asked for at 11:59, and that waits for a sweep since 12:00."""
+    return left_run(
+        "11:59:00", job_id, **{"scheduled_for": None, "kind": "manual", "attempts": 0, **values}
+    )
 
 
 class MemorySite(Site):
@@ -170,6 +187,9 @@ class MemorySite(Site):
             (row.run.job_id, _minute(row.run.scheduled_for)): row
             for row in self.store.runs.values()
         }
+
+    async def pause(self, since: str, until: str | None = None) -> None:
+        self.store.paused.append(PausedSpan(at(since), until and at(until)))
 
     async def put_run(self, run: Run, status: str, replica: str = "gone") -> None:
         row = StoredRun(run, status, replica=replica, attempts=run.attempts)
@@ -207,6 +227,10 @@ class DatabaseSite(Site):
 
     async def rows(self) -> dict[tuple[str, str], RunRow]:
         return {(row.job_id, _minute(row.scheduled_for)): row async for row in self._runs}
+
+    async def pause(self, since: str, until: str | None = None) -> None:
+        pauses = Pause.objects.using(self.alias)
+        await pauses.acreate(since=at(since), until=until and at(until))
 
     async def put_run(self, run: Run, status: str, replica: str = "gone") -> None:
         names = ("job_id", "task_name", "payload", "queue", "scheduled_for", "kind", "enqueuer")

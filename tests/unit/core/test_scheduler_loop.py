@@ -120,9 +120,9 @@ class SlowQueue(RecordingEnqueuer):
         return await super().enqueue_run(run)
 
 
-async def test_cancelling_start_takes_effect_after_the_batch_in_hand() -> None:
+async def test_cancelling_start_takes_effect_after_the_batches_in_hand() -> None:
     clock = FakeClock("2026-11-30T12:00:30Z")
-    repository, queue = store(clock, *["* * * * *"] * 6), SlowQueue()
+    repository, queue = store(clock, *["* * * * *"] * 9), SlowQueue()
     scheduler = DynamicScheduler(repository, queue, clock=clock, batch_size=3)
     loop = asyncio.ensure_future(scheduler.start())
     await clock.run_for(30)
@@ -134,8 +134,8 @@ async def test_cancelling_start_takes_effect_after_the_batch_in_hand() -> None:
     with pytest.raises(asyncio.CancelledError):
         await loop
     statuses = [stored.status for stored in repository.runs.values()]
-    assert statuses == ["enqueued"] * 3
-    assert len(queue.runs) == 3
+    assert statuses == ["enqueued"] * 6
+    assert len(queue.runs) == 6
 
 
 async def test_stop_during_a_long_tick_leaves_the_other_batches() -> None:
@@ -151,7 +151,7 @@ async def test_stop_during_a_long_tick_leaves_the_other_batches() -> None:
     scheduler.stop()
     queue.goes_on.set()
     await loop
-    assert len(queue.runs) == 2
+    assert len(queue.runs) == 4
     assert events[-1] == SchedulerStopped(scheduler.replica_id, 0)
 
 

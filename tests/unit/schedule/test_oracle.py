@@ -43,6 +43,8 @@ def compare(window: WalkedWindow, expression: str, random: Random) -> None:
         return
     assert schedule.between(window.after, window.until) == expected, shown
     assert schedule.count_between(window.after, window.until) == len(expected), shown
+    bits = schedule.bits_between(window.after, window.until)
+    assert bits == sum(1 << (slot - window.after) // MINUTE - 1 for slot in expected), shown
     for instant in starting_points(window, random):
         position = bisect_right(expected, instant)
         if position < len(expected):

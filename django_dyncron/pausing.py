@@ -1,0 +1,61 @@
+"""Pausing and resuming: some jobs, by their rows, or everything, by an interval."""
+
+from __future__ import annotations
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Greatest, Now
+
+from .conf import database_alias, read_settings
+from .models import CronJob, Pause
+
+
+def pause(jobs: QuerySet[CronJob], reason: str = "") -> list[CronJob]:
+    """Pause those of ``jobs`` that are active, for a ``reason``; return them as they were.
+
+    The reason given for one that is paused already stands.
+    """
+    return _switch(jobs.filter(is_active=True), is_active=False, reason=reason)
+
+
+def resume(jobs: QuerySet[CronJob]) -> list[CronJob]:
+    """Resume those of ``jobs`` that are paused, from this moment on; return them as they were.
+
+    Nothing of the past is made up.
+    """
+    return _switch(jobs.filter(is_active=False), is_active=True, reason="")
+
+
+def _switch(jobs: QuerySet[CronJob], *, is_active: bool, reason: str) -> list[CronJob]:
+    found = list(jobs)
+    # By update(), which lets a resumed schedule count from now.
+    jobs.update(is_active=is_active, pause_reason=reason)
+    return found
+
+
+def pause_all(reason: str = "", by: str = "", using: str | None = None) -> Pause | None:
+    """Pause everything from now on, unless it is; return the pause that lasts.
+
+    No scheduler claims a slot while it lasts. Of two people who ask at once, one begins it, and
+    both are told of that one. It is ``None`` only if somebody resumed just then. ``using`` is a
+    database alias, by default the scheduler's.
+    """
+    alias = using or _alias()
+    begun = Pause(reason=reason, paused_by=by)
+    Pause.objects.using(alias).bulk_create([begun], ignore_conflicts=True)
+    return current_pause(alias)
+
+
+def resume_all(by: str = "", using: str | None = None) -> bool:
+    """End the pause of everything; return whether there was one. No job's row is touched."""
+    lasting = Pause.objects.using(using or _alias()).filter(until__isnull=True)
+    # Not before it began, whatever became of the clock.
+    return bool(lasting.update(until=Greatest(Now(), F("since")), resumed_by=by))
+
+
+def current_pause(using: str | None = None) -> Pause | None:
+    """Return the pause of everything that lasts, if there is one."""
+    return Pause.objects.using(using or _alias()).filter(until__isnull=True).first()
+
+
+def _alias() -> str:
+    return database_alias(read_settings()[0])
