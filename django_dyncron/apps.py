@@ -15,6 +15,8 @@ class DyncronConfig(AppConfig):
 
     def ready(self) -> None:
         from . import checks  # noqa: F401
+        from .conf import load_hook_modules, read_settings
         from .registry import discover_tasks
 
+        load_hook_modules(read_settings()[0])
         discover_tasks()

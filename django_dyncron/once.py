@@ -36,10 +36,13 @@ class Guard:
     start: Start = Start.UNTOLD
     is_refused: bool = False
     """Set when a task had started before, so that nothing was done."""
+    has_let_in: bool = False
+    """Set when a task that starts once has started here: there is no second start to come."""
 
     def lets_in(self) -> bool:
         """Tell whether this is the first start; raise :class:`RunNotStarted` if nobody knows."""
         if self.start is Start.FIRST:
+            self.has_let_in = True
             return True
         run_id, job_id = self.run.run_id, self.run.job_id
         if self.start is Start.UNTOLD:

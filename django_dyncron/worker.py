@@ -7,12 +7,12 @@ itself, a hook of the queue's client does so for tasks of its own kind.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import Token
 from types import TracebackType
 from typing import Any
-
-from asgiref.sync import async_to_sync
+from uuid import UUID
 
 from .calling import call_task
 from .conf import get_settings, load_repository
@@ -43,23 +43,58 @@ class Work:
 
     def begin(self) -> None:
         """Tell the store, and make this the current run."""
-        self._guard.start = async_to_sync(self._tell_start)()
+        with self._telling("that run %s of %s begins"):
+            if repository := _durable_repository():
+                self._guard.start = _start(repository.report_start_here(*self._named()))
         self._enter()
 
     def end(self, error: str = "") -> None:
         """Leave the run and tell the store, an ``error`` meaning that it failed."""
-        self._leave()
-        async_to_sync(self._tell_end)(error)
+        self.leave()
+        if not self._has_begun:
+            return
+        with self._telling("how run %s of %s ended"):
+            if repository := _durable_repository():
+                repository.report_end_here(self.run.run_id, self.run.job_id, error)
+
+    def end_attempt(self, error: str) -> None:
+        """Leave the run after an ``error`` that the queue will answer by another attempt.
+
+        That is no end of the run, unless its task starts only once: then the next attempt will do
+        nothing, and nobody else would tell.
+        """
+        if self._guard.has_let_in:
+            self.end(error)
+        self.leave()
+
+    def leave(self) -> None:
+        """Leave the run without an end, as when the queue itself will try again."""
+        if self._tokens is not None:
+            guard.reset(self._tokens[0])
+            leave_run(self._tokens[1])
+            self._tokens = None
 
     async def abegin(self) -> None:
         """Do as :meth:`begin` does, in a coroutine."""
-        self._guard.start = await self._tell_start()
+        with self._telling("that run %s of %s begins"):
+            if repository := _durable_repository():
+                self._guard.start = _start(await repository.report_start(*self._named()))
         self._enter()
 
     async def aend(self, error: str = "") -> None:
         """Do as :meth:`end` does, in a coroutine."""
-        self._leave()
-        await self._tell_end(error)
+        self.leave()
+        if not self._has_begun:
+            return
+        with self._telling("how run %s of %s ended"):
+            if repository := _durable_repository():
+                await repository.report_end(self.run.run_id, self.run.job_id, error)
+
+    async def aend_attempt(self, error: str) -> None:
+        """Do as :meth:`end_attempt` does, in a coroutine."""
+        if self._guard.has_let_in:
+            await self.aend(error)
+        self.leave()
 
     def __enter__(self) -> Work:
         self.begin()
@@ -88,38 +123,27 @@ class Work:
     def _enter(self) -> None:
         self._tokens = (guard.set(self._guard), enter_run(self.run))
 
-    def _leave(self) -> None:
-        if self._tokens is not None:
-            guard.reset(self._tokens[0])
-            leave_run(self._tokens[1])
-            self._tokens = None
+    def _named(self) -> tuple[UUID, str, str]:
+        return self.run.run_id, self.run.job_id, self._task_id
 
-    async def _tell_start(self) -> Start:
+    @property
+    def _has_begun(self) -> bool:
+        return not self._guard.is_refused and self._guard.start is not Start.UNTOLD
+
+    @contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        """Let a store that cannot be told keep no task from running."""
         try:
-            repository = _durable_repository()
-            if repository is None:
-                return Start.UNTOLD
-            is_first = await repository.report_start(
-                self.run.run_id, self.run.job_id, self._task_id
+            yield
+        except Exception:
+            extra = {"action": "report_failed", "job_id": self.run.job_id}
+            _logger.warning(
+                f"Cannot tell {what}",  # noqa: G004 - one of a few texts
+                self.run.run_id,
+                self.run.job_id,
+                exc_info=True,
+                extra=extra,
             )
-        except Exception as error:
-            self._warn("Cannot tell that run %s of %s begins", error)
-            return Start.UNTOLD
-        return Start.FIRST if is_first else Start.AGAIN
-
-    async def _tell_end(self, error: str) -> None:
-        if self._guard.is_refused or self._guard.start is Start.UNTOLD:
-            return
-        try:
-            repository = _durable_repository()
-            if repository is not None:
-                await repository.report_end(self.run.run_id, self.run.job_id, error)
-        except Exception as error:
-            self._warn("Cannot tell how run %s of %s ended", error)
-
-    def _warn(self, message: str, error: Exception) -> None:
-        extra = {"action": "report_failed", "job_id": self.run.job_id}
-        _logger.warning(message, self.run.run_id, self.run.job_id, exc_info=error, extra=extra)
 
 
 def run_background_task(
@@ -142,6 +166,10 @@ def run_background_task(
 def error_text(error: BaseException | None) -> str:
     """Return an error of a task as its run's row keeps it; blank if there is none."""
     return "" if error is None else one_line(error, with_type=True)[:_LONGEST_ERROR]
+
+
+def _start(is_first: bool) -> Start:
+    return Start.FIRST if is_first else Start.AGAIN
 
 
 def _durable_repository() -> IDurableCronJobRepository | None:

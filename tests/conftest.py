@@ -154,7 +154,7 @@ def postgres_alias(postgres_database_url: str, django_db_blocker: DjangoDbBlocke
         yield alias
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def process_environment() -> Callable[[str], dict[str, str]]:
     """Environment for ``python -m django …`` on the database of a URL, with these settings."""
     path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .backends import load_repository
 from .databases import database_alias
-from .enqueuers import load_enqueuer, load_enqueuers, load_worker_modules
+from .enqueuers import load_enqueuer, load_enqueuers, load_hook_modules, load_worker_modules
 from .errors import ConfigurationError, MissingClient, UnknownKey
 from .locks import load_lock_provider
 from .values import DyncronSettings, get_settings, read_settings
@@ -23,6 +23,7 @@ __all__ = [
     "get_settings",
     "load_enqueuer",
     "load_enqueuers",
+    "load_hook_modules",
     "load_lock_provider",
     "load_repository",
     "load_worker_modules",

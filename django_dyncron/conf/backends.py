@@ -23,7 +23,7 @@ _EXTRAS = {
     "django_tasks": "django-tasks",
     "celery": "celery",
     "rq": "rq",
-    "django_rq": "rq",
+    "django_rq": "django-rq",
     "dramatiq": "dramatiq",
     "django_dramatiq": "dramatiq",
     "huey": "huey",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -42,19 +42,33 @@ def load_enqueuer(name: str, settings: DyncronSettings) -> ITaskEnqueuer:
     return enqueuer
 
 
-def load_worker_modules(settings: DyncronSettings) -> None:
-    """Import what the workers of each configured queue need to know: hooks, generic tasks.
+def load_hook_modules(settings: DyncronSettings) -> None:
+    """Import what every process of the project has to know of its queues, as Django starts."""
+    for enqueuer, _ in _classes(settings):
+        if enqueuer.hook_module:
+            import_module(enqueuer.hook_module)
 
-    An enqueuer that cannot be imported here is passed over: the system checks tell of it.
+
+def load_worker_modules(settings: DyncronSettings) -> None:
+    """Import what the workers of each configured queue need to know: hooks, generic tasks."""
+    for enqueuer, options in _classes(settings):
+        if enqueuer.worker_module:
+            module = import_module(enqueuer.worker_module)
+            if hasattr(module, "set_up_worker"):
+                module.set_up_worker(**options)
+
+
+def _classes(settings: DyncronSettings) -> Iterator[tuple[type[ITaskEnqueuer], dict[str, Any]]]:
+    """Yield the class and the options of each configured enqueuer.
+
+    One that cannot be imported is passed over: the system checks tell of it.
     """
     for name in enqueuer_names(settings):
         try:
-            path, target, _ = _target(name, settings)
-            enqueuer = import_class(path, target, ITaskEnqueuer)  # type: ignore[type-abstract]
+            path, target, options = _target(name, settings)
+            yield import_class(path, target, ITaskEnqueuer), options  # type: ignore[type-abstract]
         except ConfigurationError:
             continue
-        if enqueuer.worker_module:
-            import_module(enqueuer.worker_module)
 
 
 def enqueuer_names(settings: DyncronSettings) -> list[str]:

@@ -53,11 +53,12 @@ class BrokerTaskEnqueuer(ITaskEnqueuer, Generic[M]):
         """
 
     @abstractmethod
-    def send(self, messages: Sequence[M]) -> Iterator[str]:
+    def send(self, messages: Sequence[M]) -> Iterator[str | Exception]:
         """Send ``messages`` in order, and yield the queue's id of each that certainly arrived.
 
         Called in a thread of this enqueuer. Raise :class:`EnqueueNotSent` if all that was not
-        yielded was certainly not sent; after any other exception nobody knows.
+        yielded was certainly not sent; after any other exception nobody knows. An error of one
+        message may be yielded in place of its id.
         """
 
     def check_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import worker
+from . import django_tasks_signals  # noqa: F401 - for tasks of the project's own kind
 from ._django_tasks_api import tasks_api
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..core.exceptions import EnqueueRefused
@@ -19,9 +20,15 @@ def bind_payload(function: Callable[..., Any], payload: Any, *, skip: int = 0) -
             'The payload must be an object of keyword arguments such as {"user_id": 7}.',
             field="payload",
         )
+    _bind(function, tuple(payload), skip)
+
+
+@lru_cache(maxsize=1024)
+def _bind(function: Callable[..., Any], names: tuple[str, ...], skip: int) -> None:
+    """Do the work of :func:`bind_payload`, once for many runs: only the names matter."""
     signature = inspect.signature(function)
     try:
-        signature.bind(*(None,) * skip, **payload)
+        signature.bind(*(None,) * skip, **dict.fromkeys(names))
     except TypeError as error:
         raise EnqueueRefused(
             f"{function.__qualname__} takes {_in_short(signature, skip)}: {error}.", field="payload"

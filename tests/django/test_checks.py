@@ -12,6 +12,7 @@ import pytest
 from django.core.checks import Tags, Warning, run_checks  # noqa: A004
 from django.db import connection
 from django.test import override_settings
+from huey import MemoryHuey
 
 from django_dyncron import checks
 
@@ -217,6 +218,18 @@ def test_a_task_backend_without_workers(kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "is_immediate, words", [(True, "immediate mode of Huey"), (False, "MemoryStorage of Huey")]
+)
+def test_an_instance_of_huey_without_workers(is_immediate: bool, words: str) -> None:
+    instance = MemoryHuey("queue", immediate=is_immediate)
+    (message,) = messages(ENQUEUER={"BACKEND": "huey", "OPTIONS": {"huey": instance}})
+    assert (message.id, message.msg) == (
+        "django_dyncron.W003",
+        f'The enqueuer "default" uses the {words}, which has no workers.',
+    )
+
+
 def test_a_task_backend_with_workers() -> None:
     tasks = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
     with override_settings(TASKS=tasks):
@@ -259,7 +272,7 @@ def test_a_lock_table_that_is_not_needed_may_be_missing(monkeypatch: pytest.Monk
 @pytest.mark.django_db
 def test_before_the_first_migrate_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django_dyncron.conf.locks._TABLE", "gone")
-    monkeypatch.setattr("django_dyncron.checks.CronJob._meta.db_table", "gone_too")
+    monkeypatch.setattr("django_dyncron.models.CronJob._meta.db_table", "gone_too")
     assert lock_table(["default"]) == []
 
 
@@ -293,9 +306,10 @@ def test_a_lock_table_in_a_schema(own_postgres_table: str) -> None:
 
 
 def test_every_id_has_an_anchor_in_the_documentation() -> None:
-    source = (ROOT / "django_dyncron" / "checks.py").read_text()
+    modules = (ROOT / "django_dyncron" / "checks").glob("*.py")
+    source = "".join(module.read_text() for module in modules)
     ids = set(re.findall(r"django_dyncron\.[EW]\d{3}", source))
     page = (ROOT / "docs" / "reference" / "system-checks.rst").read_text()
     anchors = set(re.findall(r"^\.\. _(django_dyncron\.[EW]\d{3}):$", page, re.MULTILINE))
     assert ids == anchors
-    assert len(ids) == 14
+    assert len(ids) == 15

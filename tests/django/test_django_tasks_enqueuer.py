@@ -1,29 +1,31 @@
-"""``django.tasks`` as the queue, with its real backends: Dummy, Immediate and the database's."""
+"""``django.tasks`` as the queue, with its own backends: Dummy and Immediate."""
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django
 import pytest
 from asgiref.sync import async_to_sync
-from django.core.management import call_command
-from django.db import transaction
 from django.test import modify_settings, override_settings
 
 from django_dyncron.context import CurrentRun
 from django_dyncron.core.definitions import Run
-from django_dyncron.core.exceptions import EnqueueRefused
+from django_dyncron.core.exceptions import EnqueueNotSent, EnqueueRefused
 from django_dyncron.core.runs import Outcome
 from django_dyncron.enqueuers._django_tasks_api import tasks_api
 from django_dyncron.enqueuers.django_tasks import DjangoTasksEnqueuer
+from tests.databases import database_alias
 from tests.depot import tasks as depot
 from tests.shop import tasks as shop
+
+if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
 
 FLAVOUR = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
 SLOT = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
@@ -39,7 +41,6 @@ def backend(path: str, *queues: str) -> dict[str, Any]:
 
 DUMMY = f"{FLAVOUR}.backends.dummy.DummyBackend"
 IMMEDIATE = f"{FLAVOUR}.backends.immediate.ImmediateBackend"
-DATABASE = "django_tasks_db.DatabaseBackend"
 
 
 @pytest.fixture(autouse=True)
@@ -60,44 +61,9 @@ def _shops() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def _task_tables(transactional_db: None) -> Iterator[None]:
-    """The tables of django-tasks-db, whose backend is the default one."""
-    with (
-        modify_settings(INSTALLED_APPS={"append": ["django_tasks_db"]}),
-        override_settings(TASKS={"default": backend(DATABASE, "default", "reports")}),
-    ):
-        call_command("migrate", "django_tasks_database", verbosity=0)
-        from django_tasks_db.models import DBTaskResult
-
-        yield
-        # The tables stay: their migrations cannot be undone.
-        DBTaskResult.objects.all().delete()
-
-
 def sent() -> list[Any]:
     """What the dummy backend took."""
     return list(tasks_api.task_backends["default"].results)
-
-
-def work() -> None:
-    """Let a worker of django-tasks-db empty the queues, here; it leaves its signal handlers."""
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
-    handlers = {each: signal.getsignal(each) for each in signals}
-    try:
-        call_command("db_worker", batch=True, queue_name="*", interval=0, verbosity=0, reload=False)
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-
-
-def results() -> list[tuple[str, str, str]]:
-    from django_tasks_db.models import DBTaskResult
-
-    return [
-        (row.task_path, row.queue_name, row.status)
-        for row in DBTaskResult.objects.order_by("enqueued_at")
-    ]
 
 
 def a_run(task_name: str = REPORT, queue: str = "default", **others: Any) -> Run:
@@ -227,76 +193,102 @@ def test_a_backend_that_is_not_there_is_an_error() -> None:
         DjangoTasksEnqueuer(backend="fast")
 
 
-async def test_the_only_option_is_the_priority() -> None:
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"prio": 1}, "django_tasks has no option 'prio'; there are: priority."),
+        ({"priority": 101}, "'priority' must be a whole number from -100 to 100, not 101."),
+        ({"priority": "high"}, "'priority' must be a whole number from -100 to 100, not 'high'."),
+    ],
+)
+async def test_the_only_option_is_the_priority(options: dict[str, Any], words: str) -> None:
     enqueuer = DjangoTasksEnqueuer()
-    for options in ({"prio": 1}, {"priority": 101}, {"priority": "high"}):
-        with pytest.raises(EnqueueRefused) as caught:
-            await enqueuer.enqueue_run(a_run(options=options))
-        assert caught.value.field == "options"
+    with pytest.raises(EnqueueRefused) as caught:
+        enqueuer.check_options(options)
+    assert caught.value.field == "options"
+    assert words in str(caught.value)
+    with pytest.raises(EnqueueRefused):
+        await enqueuer.enqueue_run(a_run(options=options))
+    enqueuer.check_options({"priority": 5})
     await enqueuer.enqueue_run(a_run(options={"priority": 5}))
     assert [result.task.priority for result in sent()] == [5]
 
 
-# --- the database backend and its worker ------------------------------------------------------
+class Choosy(tasks_api.backends.base.BaseTaskBackend):  # type: ignore[misc]
+    """Knows no priorities and takes no box "b"."""
+
+    def enqueue(self, task: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs["box"] == "b":
+            raise RuntimeError("no box b")
+        return SimpleNamespace(id=kwargs["box"])
 
 
-@pytest.mark.usefixtures("_task_tables")
-def test_the_worker_runs_background_tasks_as_their_run() -> None:
-    enqueuer = DjangoTasksEnqueuer()
-    enqueuer.enqueue_runs_now([a_run(queue="reports")])
-    enqueuer.enqueue_runs_now([a_run("tests.shop.tasks.ping", payload={"url": "/"})])
-    enqueuer.enqueue_runs_now([a_run(PACK, payload={"box": "a", "count": 2})])
-    enqueuer.enqueue_runs_now([a_run("tests.depot.tasks.ship", payload={"box": "b"})])
-    assert shop.calls == []
-    work()
-    assert shop.calls == [("build_report", ("2026-11-01", False)), ("ping", "/")]
-    assert shop.runs == [CurrentRun(UUID(int=7), "morning", SLOT)] * 2
-    assert depot.calls == [("a", 2), ("b", 1)]
-    assert results() == [
-        (GENERIC, "reports", "SUCCESSFUL"),
-        (GENERIC, "default", "SUCCESSFUL"),
-        (PACK, "default", "SUCCESSFUL"),
-        ("tests.depot.tasks.ship", "default", "SUCCESSFUL"),
+async def test_a_backend_may_know_no_priorities() -> None:
+    run = a_run(PACK, payload={"box": "a"}, options={"priority": 5})
+    with override_settings(TASKS={"default": backend(f"{__name__}.Choosy")}):
+        enqueuer = DjangoTasksEnqueuer()
+        enqueuer.check_options({"priority": 0})
+        with pytest.raises(EnqueueRefused, match="No backend of TASKS knows priorities") as caught:
+            enqueuer.check_options({"priority": 5})
+        assert caught.value.field == "options"
+        with pytest.raises(EnqueueRefused, match="setting priority of tasks") as caught:
+            await enqueuer.enqueue_run(run)
+        assert caught.value.field == "options"
+
+
+# --- backends that fail -----------------------------------------------------------------------
+
+
+async def outcomes() -> list[tuple[Outcome, str]]:
+    runs = [a_run(PACK, payload={"box": box}) for box in "abc"]
+    with override_settings(TASKS={"default": backend(f"{__name__}.Choosy")}):
+        attempts = await DjangoTasksEnqueuer().enqueue_runs(runs, lambda: True)
+    return [(attempt.outcome, attempt.task_id or attempt.error) for attempt in attempts]
+
+
+async def test_a_backend_may_refuse_one_and_take_the_others() -> None:
+    assert await outcomes() == [
+        (Outcome.ENQUEUED, "a"),
+        (Outcome.UNCERTAIN, "RuntimeError: no box b"),
+        (Outcome.ENQUEUED, "c"),
     ]
 
 
-@pytest.mark.usefixtures("_task_tables")
-def test_an_enqueue_from_an_event_loop_reaches_the_worker() -> None:
-    run = a_run(options={"priority": 7})
-    assert UUID(async_to_sync(DjangoTasksEnqueuer().enqueue_run)(run))
-    work()
-    assert shop.runs == [CurrentRun(UUID(int=7), "morning", SLOT)]
-    assert results() == [(GENERIC, "default", "SUCCESSFUL")]
+async def test_a_backend_that_is_slow_to_fail_is_asked_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("django_dyncron.enqueuers.django_tasks._PATIENCE", 0)
+    assert await outcomes() == [
+        (Outcome.ENQUEUED, "a"),
+        (Outcome.UNCERTAIN, "RuntimeError: no box b"),
+        (Outcome.NOT_SENT, "Not tried, after RuntimeError: no box b"),
+    ]
 
 
-@pytest.mark.usefixtures("_task_tables")
-def test_the_worker_refuses_what_it_may_not_run() -> None:
-    with override_settings(DYNCRON={"ALLOWED_TASKS": ["tests.shop.tasks.*"]}):
-        DjangoTasksEnqueuer().enqueue_runs_now([a_run("tests.shop.tasks.restock", payload={})])
-    work()
-    assert shop.calls == []
-    assert results() == [(GENERIC, "default", "FAILED")]
+def test_a_database_of_tasks_that_is_away_was_sent_nothing(
+    django_db_blocker: DjangoDbBlocker,
+) -> None:
+    class Away:
+        def db_for_write(self, model: Any, **_: Any) -> str | None:
+            return "away" if model._meta.app_label == "django_tasks_database" else None
+
+    tasks = {"default": backend("django_tasks_db.DatabaseBackend")}
+    with (
+        django_db_blocker.unblock(),
+        modify_settings(INSTALLED_APPS={"append": ["django_tasks_db"]}),
+        override_settings(TASKS=tasks),
+        database_alias("away", "postgresql://postgres@127.0.0.1:1/away"),
+        override_settings(DATABASE_ROUTERS=[Away()]),
+    ):
+        enqueuer = DjangoTasksEnqueuer()
+        assert enqueuer.transaction_alias() == "away"
+        with pytest.raises(EnqueueNotSent, match="refused"):
+            async_to_sync(enqueuer.enqueue_run)(a_run())
 
 
-@pytest.mark.usefixtures("_task_tables")
-def test_an_enqueue_is_part_of_the_transaction_around_it() -> None:
+def test_only_rows_are_sent_in_batches_and_tell_of_every_task() -> None:
     enqueuer = DjangoTasksEnqueuer()
-    assert enqueuer.transaction_alias() == "default"
-    with transaction.atomic():
-        enqueuer.enqueue_runs_now([a_run()])
-        assert len(results()) == 1
-        transaction.set_rollback(True)
-    assert results() == []
-
-
-@pytest.mark.usefixtures("_task_tables")
-def test_only_database_backends_take_part_in_a_transaction() -> None:
-    tasks = {"default": backend(DATABASE), "now": backend(IMMEDIATE)}
-    with override_settings(TASKS=tasks):
-        assert DjangoTasksEnqueuer().transaction_alias() is None
-        assert DjangoTasksEnqueuer(backend="now").transaction_alias() is None
-        assert DjangoTasksEnqueuer(backend="default").transaction_alias() == "default"
-
-
-def test_without_database_backends_there_is_no_transaction() -> None:
-    assert DjangoTasksEnqueuer().transaction_alias() is None
+    assert not enqueuer.sends_batches
+    assert not enqueuer.reports_ends
+    assert not enqueuer.refuses_repeated_ids
+    assert enqueuer.transaction_alias() is None

@@ -8,9 +8,13 @@ from contextlib import asynccontextmanager, suppress
 
 
 class Relay:
-    """Passes bytes on to a server, but may swallow its answers or never answer at all."""
+    """Passes bytes on to a server, but may swallow its answers or never answer at all.
 
-    def __init__(self, target: str) -> None:
+    Only answers to commands of the name ``loses`` get lost.
+    """
+
+    def __init__(self, target: str, loses: bytes = b"EVAL") -> None:
+        self._loses = loses
         _, _, self._address = target.rpartition("//")
         self.url = ""
         self.answers_to_lose = 0
@@ -33,7 +37,7 @@ class Relay:
                     continue
                 upstream_writer.write(request)
                 answer = await upstream_reader.read(65_536)
-                if b"EVAL" in request and self.answers_to_lose:
+                if self._loses in request and self.answers_to_lose:
                     self.answers_to_lose -= 1
                     break
                 writer.write(answer)

@@ -1,20 +1,15 @@
-"""System checks: every wrong setting found before the first tick, one function a message.
-
-Each id is an anchor of the page "System checks" in the documentation.
-"""
+"""Whether the settings can be used: no database is asked."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from django.conf import settings as django_settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register  # noqa: A004
-from django.db import connections
+from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004
 
-from .conf import (
+from ..conf import (
     ConfigurationError,
     MissingClient,
     UnknownKey,
@@ -24,13 +19,10 @@ from .conf import (
     load_repository,
     read_settings,
 )
-from .conf.enqueuers import enqueuer_names
-from .conf.locks import is_process_local, lock_table
-from .models import CronJob
+from ..conf.enqueuers import enqueuer_names
+from ..conf.locks import is_process_local
 
 TAG = "django_dyncron"
-SUPPORTED_VENDORS = ("postgresql", "sqlite", "mysql")
-OLDEST_SQLITE = (3, 35)
 
 
 @register(TAG)
@@ -89,39 +81,6 @@ def check_client_libraries(**_: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_database_vendor(**_: Any) -> list[CheckMessage]:
-    """Report a database without a durable claim."""
-    alias = _tables_alias()
-    if alias is None or connections[alias].vendor in SUPPORTED_VENDORS:
-        return []
-    return [
-        Error(
-            f'The database "{alias}" is {connections[alias].vendor}, which is not supported.',
-            hint='Keep the tables in PostgreSQL, SQLite or MySQL: set DYNCRON["DATABASE"].',
-            id="django_dyncron.E009",
-        )
-    ]
-
-
-@register(Tags.database)
-def check_sqlite_version(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Report an SQLite without what the claim needs."""
-    alias = _tables_alias()
-    if alias is None or alias not in (databases or ()) or connections[alias].vendor != "sqlite":
-        return []
-    version = sqlite3.sqlite_version_info
-    if version >= OLDEST_SQLITE:
-        return []
-    return [
-        Error(
-            f"SQLite {'.'.join(map(str, version))} is too old for cron jobs.",
-            hint="Use SQLite 3.35 or newer.",
-            id="django_dyncron.E010",
-        )
-    ]
-
-
-@register(TAG)
 def check_allowed_tasks(**_: Any) -> list[CheckMessage]:
     """Warn of patterns that allow far too much."""
     settings, _errors = read_settings()
@@ -153,39 +112,17 @@ def check_process_local_lock(**_: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_task_backends(**_: Any) -> list[CheckMessage]:
-    """Warn of backends that run tasks inside the scheduler, or not at all."""
+def check_workers(**_: Any) -> list[CheckMessage]:
+    """Warn of queues that run tasks inside the scheduler, or not at all."""
     settings, _errors = read_settings()
     return [
         Warning(
-            f'The enqueuer "{name}" uses the {kind} of TASKS, which has no workers.',
+            f'The enqueuer "{name}" uses the {queue}, which has no workers.',
             hint="Choose a backend that has some, or the local enqueuer.",
             id="django_dyncron.W003",
         )
         for name in enqueuer_names(settings)
-        if (kind := _backend_without_workers(name))
-    ]
-
-
-@register(Tags.database)
-def check_lock_table(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Warn of a lock table that is not there; locks then always fail."""
-    try:
-        place = lock_table(read_settings()[0])
-    except ConfigurationError:
-        return []
-    if place is None or place[0] not in (databases or ()):
-        return []
-    alias, table = place
-    # Before the first migrate nothing is amiss.
-    if _has_table(alias, table) or not _has_table(alias, CronJob._meta.db_table):
-        return []
-    return [
-        Warning(
-            f'The lock table "{table}" is missing from the database "{alias}".',
-            hint="Run migrate, or the lock provider's setup() if it has a table_name of its own.",
-            id="django_dyncron.W004",
-        )
+        if (queue := _queue_without_workers(name))
     ]
 
 
@@ -222,29 +159,9 @@ def _failures() -> list[ConfigurationError]:
     return list(failures.values())
 
 
-def _tables_alias() -> str | None:
+def _queue_without_workers(name: str) -> str:
+    """Return what the enqueuer ``name`` sends to, if that runs tasks by itself or never."""
     try:
-        return database_alias(read_settings()[0])
+        return load_enqueuer(name, read_settings()[0]).lacks_workers
     except ConfigurationError:
-        return None
-
-
-def _backend_without_workers(name: str) -> str | None:
-    """Return the class of the ``TASKS`` backend behind an enqueuer, if it runs tasks by itself."""
-    try:
-        backend = getattr(load_enqueuer(name, read_settings()[0]), "background_backend", None)
-    except ConfigurationError:
-        return None
-    kind = type(backend).__name__
-    return kind if kind in ("ImmediateBackend", "DummyBackend") else None
-
-
-def _has_table(alias: str, table: str) -> bool:
-    connection = connections[alias]
-    schema, _, name = table.rpartition(".")
-    with connection.cursor() as cursor:
-        if not schema:
-            return name in connection.introspection.table_names(cursor)
-        quoted = ".".join(map(connection.ops.quote_name, (schema, name)))
-        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [quoted])
-        return bool(cursor.fetchone()[0])
+        return ""

@@ -1,0 +1,1 @@
+"""Dramatiq by way of django-dramatiq."""

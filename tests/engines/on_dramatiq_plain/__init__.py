@@ -1,0 +1,1 @@
+"""Dramatiq without django-dramatiq, on a broker that is not the global one."""

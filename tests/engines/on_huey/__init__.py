@@ -1,0 +1,1 @@
+"""Huey on Redis, configured by djhuey."""

@@ -1,0 +1,1 @@
+"""Procrastinate in the database of the cron jobs, with its worker."""

@@ -1,0 +1,1 @@
+"""RQ by way of django-rq."""
