@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
+from django.forms.widgets import Script
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .conf import read_settings
 from .models import CronJob
 from .registry import registered_tasks
-from .widgets import SuggestingInput
+from .widgets import ExpressionInput, SuggestingInput, TimeZoneInput
 
 if TYPE_CHECKING:
     _ModelForm = forms.ModelForm[CronJob]
@@ -65,9 +64,8 @@ class JSONObjectField(forms.JSONField):
         return json.dumps(value, indent=2, ensure_ascii=False, cls=self.encoder)
 
 
-@cache
-def _time_zones() -> tuple[str, ...]:
-    return tuple(name for name in available_timezones() if not name.startswith("posix"))
+def _likely_zones() -> Iterable[str]:
+    return read_settings()[0].time_zone, timezone.get_current_timezone_name(), "UTC"
 
 
 def _queue_systems() -> Iterable[str]:
@@ -79,10 +77,13 @@ class CronJobForm(_ModelForm):
 
     Submitted by the button :data:`CHECK_BUTTON` it is validated and never valid to be saved.
     Without :attr:`may_pause` it refuses to end a job, which is a pause by another name, and to
-    revive one that has ended.
+    revive one that has ended. An empty queue becomes the one that the task suggests.
     """
 
     may_pause = True
+
+    class Media:
+        js = (Script("django_dyncron/preview.js", defer=True),)
 
     class Meta:
         model = CronJob
@@ -91,10 +92,10 @@ class CronJobForm(_ModelForm):
         widgets = {
             "job_id": forms.TextInput(attrs={"class": "vTextField"}),
             "task_name": SuggestingInput(registered_tasks, {"class": "vTextField"}),
-            "cron_expression": forms.TextInput(
-                attrs={"class": "vTextField dyncron-code", "spellcheck": "false"}
+            "cron_expression": ExpressionInput(
+                {"class": "vTextField dyncron-code", "spellcheck": "false"}
             ),
-            "time_zone": SuggestingInput(_time_zones, {"class": "vTextField"}),
+            "time_zone": TimeZoneInput(_likely_zones, {"class": "vTextField"}),
             "enqueuer": SuggestingInput(_queue_systems, {"class": "vTextField"}),
             "description": forms.Textarea(attrs={"rows": 2, "cols": 60}),
         }
@@ -106,6 +107,11 @@ class CronJobForm(_ModelForm):
                 self.fields[name].help_text = _("In %(zone)s time.") % {
                     "zone": timezone.get_current_timezone_name()
                 }
+        if "queue" in self.fields:
+            self.fields["queue"].required = False
+            self.fields["queue"].help_text = _("Empty: the one the task suggests, or “default”.")
+            if self.instance._state.adding and "queue" not in (options.get("initial") or {}):
+                self.initial["queue"] = ""
 
     @property
     def is_only_checked(self) -> bool:
@@ -118,9 +124,12 @@ class CronJobForm(_ModelForm):
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
         # What is said about a field at fault is about what was typed, not about what was saved.
-        for name in ("cron_expression", "time_zone", "payload"):
+        for name in ("cron_expression", "time_zone", "payload", "task_name"):
             if name in self.errors:
                 setattr(self.instance, name, self[name].data or "")
+        if cleaned is not None and cleaned.get("queue") == "":
+            task = registered_tasks().get(cleaned.get("task_name", ""))
+            cleaned["queue"] = task.queue if task else "default"
         return cleaned
 
     def clean_ends_at(self) -> datetime | None:

@@ -2,34 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import PAGE_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from ..models import CronJob, CronRun
-from ..outlook import JobState, rows_in
-from .marks import JOB_STATES
+from ..outlook import JobState, overdue, planning_rules, rows_in
+from .marks import JOB_STATES, OVERDUE
+
+_OVERDUE = "overdue"
+_COLUMNS = ("queue", "task_name", "time_zone")
+_LOOKED_AT = 5_000
+_MOST_OFFERED = 50
+_KEY = "_dyncron_newest_values"
 
 
 class StateFilter(admin.SimpleListFilter):
-    """Cron jobs by state, as the last tick left them."""
+    """Cron jobs by state, as the last tick left them, and those that wait for it in vain."""
 
     title = _("state")
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[Any, Any]]:
-        return [(str(state), words) for state, words in JOB_STATES.items()]
+        states = [(str(state), words) for state, words in JOB_STATES.items()]
+        return [*states, (_OVERDUE, OVERDUE)]
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[CronJob]
     ) -> QuerySet[CronJob] | None:
+        if self.value() == _OVERDUE:
+            return queryset.filter(overdue(timezone.now(), planning_rules()))
         if self.value() not in list(JobState):
             return queryset
         return queryset.filter(rows_in(JobState(str(self.value()))))
+
+
+class ValueFilter(admin.SimpleListFilter):
+    """Cron jobs by the value of a column: one that is offered or, if there may be more, typed.
+
+    What is offered are the values of the newest rows: to find all there are takes a look at every
+    row of the table.
+    """
+
+    template = "django_dyncron/value_filter.html"
+    empty_words: Any = _("Empty")
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
+        column = str(self.parameter_name)
+        self.typed_name = f"{column}__icontains"
+        self.typed = str(params.pop(self.typed_name, [""])[-1])
+        self.kept = [
+            (name, value)
+            for name, values in request.GET.lists()
+            if name not in (column, self.typed_name, PAGE_VAR)
+            for value in values
+        ]
+        self.may_have_more = False
+        super().__init__(request, params, *args)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[Any, Any]]:
+        rows = _newest_values(request, model_admin)
+        values = sorted({row[_COLUMNS.index(str(self.parameter_name))] for row in rows})
+        is_too_many = len(values) > _MOST_OFFERED
+        self.may_have_more = is_too_many or len(rows) == _LOOKED_AT
+        if is_too_many or (len(values) < 2 and not self.may_have_more and not self.value()):
+            return []
+        return [(value, value or self.empty_words) for value in values]
+
+    def has_output(self) -> bool:
+        # One that has none is not asked for its rows either.
+        return self.may_have_more or bool(self.typed or self.used_parameters or self.lookup_choices)
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.parameter_name, self.typed_name]
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield choice | {"selected": choice["selected"] and not self.typed}
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[CronJob]
+    ) -> QuerySet[CronJob] | None:
+        if self.typed:
+            queryset = queryset.filter(**{self.typed_name: self.typed})
+        value = self.value()
+        return queryset if value is None else queryset.filter(**{f"{self.parameter_name}": value})
+
+
+def _newest_values(request: Any, model_admin: Any) -> list[tuple[str, ...]]:
+    """Return the columns there are filters for, read once a request."""
+    if not hasattr(request, _KEY):
+        rows = model_admin.get_queryset(request).order_by("-pk").values_list(*_COLUMNS)
+        setattr(request, _KEY, list(rows[:_LOOKED_AT]))
+    values: list[tuple[str, ...]] = getattr(request, _KEY)
+    return values
+
+
+class QueueFilter(ValueFilter):
+    """Cron jobs by queue."""
+
+    title = _("queue")
+    parameter_name = "queue"
+
+
+class TaskFilter(ValueFilter):
+    """Cron jobs by task."""
+
+    title = _("task")
+    parameter_name = "task_name"
+
+
+class TimeZoneFilter(ValueFilter):
+    """Cron jobs by time zone."""
+
+    title = _("time zone")
+    parameter_name = "time_zone"
+    empty_words = _("The project’s")
 
 
 class JobFilter(admin.SimpleListFilter):

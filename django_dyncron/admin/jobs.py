@@ -11,7 +11,6 @@ from django.contrib.admin.views.main import ChangeList
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
@@ -19,13 +18,19 @@ from django.utils.translation import gettext_lazy as _
 from ..forms import CronJobForm
 from ..job_checks import job_notices
 from ..models import CronJob
-from .actions import PauseActionsMixin
+from ..outlook import JobState
+from .actions import JobActionsMixin
+from .bars import bars
 from .database import SchedulerDatabaseMixin
-from .filters import StateFilter
+from .deleting import DeleteWarningMixin
+from .filters import QueueFilter, StateFilter, TaskFilter, TimeZoneFilter
 from .latest import look_at, view_of
-from .marks import JOB_STATES, NOTHING, error_html, mark
+from .marks import JOB_STATES, NOTHING, OVERDUE, error_html, mark
 from .moments import moment_html
-from .panel import schedule_panel
+from .overview import OverviewMixin
+from .pausing import PauseEverythingMixin
+from .preview import PreviewMixin
+from .recent_runs import RecentRunsMixin
 from .runs import outcome_of, runs_url
 
 
@@ -37,18 +42,27 @@ class CronJobChangeList(ChangeList):
         look_at(self.result_list)
 
 
-class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
+class CronJobAdminMixin(
+    JobActionsMixin,
+    PauseEverythingMixin,
+    DeleteWarningMixin,
+    PreviewMixin,
+    OverviewMixin,
+    RecentRunsMixin,
+    SchedulerDatabaseMixin,
+):
     """Lists and edits cron jobs."""
 
     form = CronJobForm
-    list_display = ("job", "state", "when", "next_run", "last_run")
-    list_filter = (StateFilter, "queue")
+    actions = ("run_jobs", "pause_jobs", "resume_jobs", "duplicate_job")
+    list_display = ("job", "state", "when", "next_run", "last_runs")
+    list_filter = (StateFilter, QueueFilter, TaskFilter, TimeZoneFilter)
     search_fields = ("job_id", "task_name", "description")
     search_help_text = _("Search by job id, task or description.")
     show_full_result_count = False
     fieldsets = (
         (None, {"fields": ("job_id", "description", "is_active")}),
-        (_("What"), {"fields": ("task_name", "payload", "queue")}),
+        (_("What"), {"fields": ("task_name", "arguments", "payload", "queue")}),
         (
             _("When"),
             {"fields": ("cron_expression", "time_zone", "schedule", "starts_at", "ends_at")},
@@ -93,9 +107,14 @@ class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
 
     @admin.display(description=_("state"))
     def state(self, job: CronJob) -> SafeString:
-        ahead = view_of(job).outlook
+        view = view_of(job)
+        ahead = view.outlook
         return format_html(
-            "{} {}", mark(ahead.state, JOB_STATES[ahead.state]), error_html(ahead.error)
+            "{} {}{}{}",
+            mark(ahead.state, JOB_STATES[ahead.state]),
+            mark(JobState.BROKEN, OVERDUE) if view.is_overdue else "",
+            format_html("<small>{}</small>", ahead.pause_reason) if ahead.pause_reason else "",
+            error_html(ahead.error),
         )
 
     @admin.display(description=_("when"), ordering="cron_expression")
@@ -119,18 +138,19 @@ class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
             return format_html("{} {}", outcome_of(run), moment)
         return moment_html(job.last_run_at, view.now) if job.last_run_at else NOTHING
 
-    # --- the form ---
+    @admin.display(description=_("last runs"), ordering="last_run_at")
+    def last_runs(self, job: CronJob) -> SafeString:
+        view = view_of(job)
+        return format_html("{}{}", self.last_run(job), bars(view.runs) if view.runs else "")
 
-    @admin.display(description=_("in words"))
-    def schedule(self, job: CronJob) -> str:
-        return schedule_panel(job, timezone.now())
+    # --- the form ---
 
     def get_fieldsets(self, request: HttpRequest, obj: CronJob | None = None) -> Any:
         fieldsets = super().get_fieldsets(request, obj)
         return fieldsets if obj is None else (self._now, *fieldsets)
 
     def get_readonly_fields(self, request: HttpRequest, obj: CronJob | None = None) -> Any:
-        fields = [*super().get_readonly_fields(request, obj), "schedule"]
+        fields = [*super().get_readonly_fields(request, obj), "schedule", "arguments"]
         if obj is not None:
             fields += ["job_id", "state", "next_run", "last_run"]
         if not self.has_pause_permission(request):
@@ -143,6 +163,8 @@ class CronJobAdminMixin(PauseActionsMixin, SchedulerDatabaseMixin):
         return form
 
     def save_model(self, request: HttpRequest, obj: CronJob, *args: Any) -> None:
+        if obj.is_active:
+            obj.pause_reason = ""
         super().save_model(request, obj, *args)
         for notice in job_notices(obj.definition()):
             self.message_user(request, notice, messages.WARNING)

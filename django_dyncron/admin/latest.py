@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from ..core.exceptions import InvalidCronExpression
 from ..core.planning import PlanningRules, schedule_for
 from ..core.policies import RunStatus
 from ..describe import describe
+from ..history import latest_runs, newest_runs
 from ..models import CronJob, CronRun
-from ..outlook import Outlook, outlook, planning_rules
+from ..outlook import Outlook, is_overdue, outlook, planning_rules
 
 _KEY = "_dyncron_view"
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it is shown at the instant ``now``; ``words`` say when it runs, if it can."""
+    """A job as it is shown at the instant ``now``.
+
+    ``words`` say when it runs, if it can. ``runs`` are its newest ones, oldest first, and
+    ``latest_run`` is the last one that was not skipped, even if it is older than these.
+    """
 
     now: datetime
     words: str
     outlook: Outlook
+    is_overdue: bool
+    runs: Sequence[CronRun]
     latest_run: CronRun | None
 
 
 def look_at(jobs: Iterable[CronJob]) -> None:
-    """Work out the view of each of ``jobs``, in two queries however many they are."""
+    """Work out the view of each of ``jobs``, in two queries however many they are.
+
+    It takes two more if of some all the newest runs were skipped.
+    """
     jobs = list(jobs)
-    runs = _latest_runs(jobs)
+    runs = newest_runs(jobs)
+    latest = _not_skipped(jobs, runs)
     now, rules = timezone.now(), planning_rules()
     for job in jobs:
         vars(job)[_KEY] = JobView(
-            now, _in_words(job, rules), outlook(job, now, rules), runs.get(job.job_id)
+            now,
+            _in_words(job, rules),
+            outlook(job, now, rules),
+            is_overdue(job, now, rules),
+            runs[job.job_id],
+            latest.get(job.job_id),
         )
 
 
@@ -48,29 +63,18 @@ def view_of(job: CronJob) -> JobView:
     return view
 
 
-def _latest_runs(jobs: list[CronJob]) -> dict[str, CronRun]:
-    """Return the newest run of each job, skipped slots aside.
-
-    Looked up per job along the index of (job, slot): reading a month of minutely runs to find the
-    last one would be slow. Manual runs have no slot and are few.
-    """
-    if not jobs:
-        return {}
-    alias = jobs[0]._state.db
-    runs = CronRun.objects.using(alias).filter(job_id=OuterRef("job_id"))
-    scheduled = runs.filter(scheduled_for__isnull=False).exclude(status=RunStatus.SKIPPED)
-    manual = runs.filter(scheduled_for__isnull=True)
-    found = (
-        CronJob.objects.using(alias)
-        .filter(pk__in=[job.pk for job in jobs])
-        .order_by()
-        .values_list(_first(scheduled, "-scheduled_for"), _first(manual, "-created_at"))
-    )
-    ids = {run_id for pair in found for run_id in pair if run_id is not None}
-    newest: dict[str, CronRun] = {}
-    for run in CronRun.objects.using(alias).filter(pk__in=ids).order_by("created_at"):
-        newest[run.job_id] = run
-    return newest
+def _not_skipped(
+    jobs: Collection[CronJob], runs: Mapping[str, Sequence[CronRun]]
+) -> dict[str, CronRun]:
+    """Return the last run of each job that was not skipped, most of them from ``runs``."""
+    found = {
+        job_id: run
+        for job_id, newest in runs.items()
+        for run in newest
+        if run.status != RunStatus.SKIPPED
+    }
+    further_back = [job for job in jobs if runs[job.job_id] and job.job_id not in found]
+    return found | latest_runs(further_back)
 
 
 def _in_words(job: CronJob, rules: PlanningRules) -> str:
@@ -78,7 +82,3 @@ def _in_words(job: CronJob, rules: PlanningRules) -> str:
         return describe(schedule_for(job.definition(), rules))
     except InvalidCronExpression:
         return ""
-
-
-def _first(runs: QuerySet[CronRun], order: str) -> Subquery:
-    return Subquery(runs.order_by(order).values("pk")[:1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
@@ -16,32 +18,47 @@ JOB_STATES = {
     JobState.PAUSED: _("Paused"),
     JobState.ENDED: _("Ended"),
 }
+OVERDUE = _("Overdue")
 
 NOTHING = mark_safe('<span class="dyncron-nothing">–</span>')
 """What a cell shows when there is nothing to show."""
 
-_GOOD, _BAD, _BUSY, _QUIET = "good", "bad", "busy", "quiet"
-_KINDS: dict[str, str] = {
-    JobState.ACTIVE: _GOOD,
-    JobState.FAILING: _BAD,
-    JobState.BROKEN: _BAD,
-    JobState.PAUSED: _QUIET,
-    JobState.ENDED: _QUIET,
-    RunStatus.CLAIMED: _BUSY,
-    RunStatus.ENQUEUED: _GOOD,
-    RunStatus.RUNNING: _BUSY,
-    RunStatus.SUCCEEDED: _GOOD,
-    RunStatus.FAILED: _BAD,
-    RunStatus.SKIPPED: _QUIET,
-    RunStatus.UNKNOWN: _BAD,
-    RunStatus.LOST: _BAD,
+
+class Kind(StrEnum):
+    """What a state or an outcome comes to: the end of its CSS class ``dyncron-…``."""
+
+    GOOD = "good"
+    BAD = "bad"
+    BUSY = "busy"
+    QUIET = "quiet"
+
+
+_KINDS: dict[str, Kind] = {
+    JobState.ACTIVE: Kind.GOOD,
+    JobState.FAILING: Kind.BAD,
+    JobState.BROKEN: Kind.BAD,
+    JobState.PAUSED: Kind.QUIET,
+    JobState.ENDED: Kind.QUIET,
+    RunStatus.CLAIMED: Kind.BUSY,
+    RunStatus.ENQUEUED: Kind.GOOD,
+    RunStatus.RUNNING: Kind.BUSY,
+    RunStatus.SUCCEEDED: Kind.GOOD,
+    RunStatus.FAILED: Kind.BAD,
+    RunStatus.SKIPPED: Kind.QUIET,
+    RunStatus.UNKNOWN: Kind.BAD,
+    RunStatus.LOST: Kind.BAD,
 }
-_SIGNS = {_GOOD: "●", _BAD: "▲", _BUSY: "◐", _QUIET: "○"}
+_SIGNS = {Kind.GOOD: "●", Kind.BAD: "▲", Kind.BUSY: "◐", Kind.QUIET: "○"}
+
+
+def kind_of(state: str) -> Kind:
+    """Return what a :class:`JobState` or :class:`RunStatus` comes to."""
+    return _KINDS.get(state, Kind.QUIET)
 
 
 def mark(state: str, words: object) -> SafeString:
     """Return ``words`` with the mark of a :class:`JobState` or :class:`RunStatus`."""
-    kind = _KINDS.get(state, _QUIET)
+    kind = kind_of(state)
     return format_html(
         '<span class="dyncron-mark dyncron-{}"><span aria-hidden="true">{}</span> {}</span>',
         kind,

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime
 
 from django.contrib import admin
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from .. import __version__
+from ..core.tzdata import tzdata_version
 from ..models import Replica
 from ..outlook import JobState
 from .database import ReadOnlyMixin, SchedulerDatabaseMixin
-from .marks import mark
+from .marks import NOTHING, mark
 from .moments import moment_html
-
-_GRACE = timedelta(seconds=60)
-"""How much later than its tick a sign of life may come: as long as a run is left to its replica."""
 
 
 class ReplicaAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
     """Lists schedulers and the signs of life they gave."""
 
-    list_display = ("replica_id", "state", "last_seen", "started", "version", "tzdata_version")
+    list_display = ("replica_id", "state", "last_seen", "started", "runs_version", "tzdata")
     search_fields = ("replica_id",)
     ordering = ("-seen_at",)
     show_full_result_count = False
@@ -33,8 +33,8 @@ class ReplicaAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
         "started",
         "stopped_at",
         "tick_interval_seconds",
-        "version",
-        "tzdata_version",
+        "runs_version",
+        "tzdata",
     )
 
     class Media:
@@ -42,12 +42,7 @@ class ReplicaAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
 
     @admin.display(description=_("state"))
     def state(self, replica: Replica) -> SafeString:
-        if replica.stopped_at is not None:
-            return mark(JobState.ENDED, _("Stopped"))
-        patience = timedelta(seconds=replica.tick_interval_seconds) + _GRACE
-        if timezone.now() - replica.seen_at > patience:
-            return mark(JobState.BROKEN, _("Silent"))
-        return mark(JobState.ACTIVE, _("Running"))
+        return state_of(replica, timezone.now())
 
     @admin.display(description=_("last seen"), ordering="seen_at")
     def last_seen(self, replica: Replica) -> SafeString:
@@ -57,7 +52,46 @@ class ReplicaAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
     def started(self, replica: Replica) -> SafeString:
         return moment_html(replica.started_at, timezone.now())
 
+    @admin.display(description=_("version"))
+    def runs_version(self, replica: Replica) -> str:
+        return compared_version(replica)
+
+    @admin.display(description=_("time zone data"))
+    def tzdata(self, replica: Replica) -> str:
+        return compared_tzdata(replica)
+
 
 @admin.register(Replica)
 class ReplicaAdmin(ReplicaAdminMixin, admin.ModelAdmin):  # type: ignore[type-arg]
     """Replicas in the plain admin."""
+
+
+def state_of(replica: Replica, now: datetime) -> SafeString:
+    """Return whether a replica runs, stopped, or fell silent."""
+    if replica.stopped_at is not None:
+        return mark(JobState.ENDED, _("Stopped"))
+    if not replica.is_heard_at(now):
+        return mark(JobState.BROKEN, _("Silent"))
+    return mark(JobState.ACTIVE, _("Running"))
+
+
+def compared_version(replica: Replica) -> str:
+    """Return the release a replica runs, marked if this process runs another."""
+    return _compared(replica, replica.version, __version__)
+
+
+def compared_tzdata(replica: Replica) -> str:
+    """Return the time zone data a replica has, marked if this process has another.
+
+    Then the next runs that are shown may differ from those that happen.
+    """
+    return _compared(replica, replica.tzdata_version, tzdata_version())
+
+
+def _compared(replica: Replica, theirs: str, ours: str) -> str:
+    if not theirs:
+        return NOTHING
+    if theirs == ours or replica.stopped_at is not None:
+        return theirs
+    differs = _("here %(version)s") % {"version": ours or _("unknown")}
+    return format_html("{} <small>{}</small>", theirs, mark(JobState.BROKEN, differs))

@@ -15,6 +15,7 @@ from rq.queue import EnqueueData
 from rq.serializers import resolve_serializer
 
 from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused, one_line
+from ._admin_pages import admin_page
 
 _SECONDS = 5.0
 """How long to wait for a connection or an answer, twice at most."""
@@ -33,6 +34,9 @@ class Queues(Protocol):
 
     def result_ttl(self, name: str) -> int | None:
         """Return for how many seconds a queue keeps results, if that is configured."""
+
+    def page(self, name: str, job_id: str) -> str | None:
+        """Return the address of the page about a job, if there is one."""
 
     def open(self, name: str) -> Queue:
         """Return a queue with a client that does not wait for long, without connecting."""
@@ -62,6 +66,9 @@ class QueuesAt:
         return ""
 
     def result_ttl(self, name: str) -> int | None:
+        return None
+
+    def page(self, name: str, job_id: str) -> str | None:
         return None
 
     def open(self, name: str) -> Queue:
@@ -95,6 +102,13 @@ class QueuesOfDjangoRq:
     def result_ttl(self, name: str) -> int | None:
         ttl: int | None = self._django_rq.queues.get_result_ttl(name)
         return ttl
+
+    def page(self, name: str, job_id: str) -> str | None:
+        # Its pages number the queues, by name.
+        names = sorted(self.names())
+        if name not in names:
+            return None
+        return admin_page("django_rq_job_detail", names.index(name), job_id)
 
     def open(self, name: str) -> Queue:
         # Its default waits for the end of a transaction, which is nobody's here, or of a request.

@@ -11,6 +11,7 @@ from uuid import uuid4
 from celery import Celery, Task
 from celery.app import app_or_default
 from celery.app.task import Context
+from django.utils.http import urlencode
 from django.utils.module_loading import import_string
 
 from ..context import CurrentRun
@@ -25,6 +26,7 @@ from ..registry import (
     resolve_task,
 )
 from . import celery_worker
+from ._admin_pages import admin_page
 from ._broker import BrokerTaskEnqueuer
 from ._celery_sending import Message, send_messages
 from ._options import read_options, seconds, text, texts, whole, yes_or_no
@@ -55,6 +57,11 @@ class CeleryTaskEnqueuer(BrokerTaskEnqueuer[Message]):
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         _read(options)
+
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        # Of django-celery-results, whose rows have ids of their own.
+        results = admin_page("django_celery_results_taskresult_changelist")
+        return results and f"{results}?{urlencode({'task_id': task_id})}"
 
     def prepare(
         self, task_name: str, payload: dict[str, Any], queue: str, run: Run | None = None

@@ -60,9 +60,9 @@ def begin_run(sender: Task, task_id: str, **_: object) -> None:
     """Make the run of a message the current one, and tell the store that it begins."""
     run = _run_in(sender.request.headers)
     if run is not None:
-        work = Work(run, task_id)
-        work.begin()
-        setattr(sender.request, _WORK, (work, monotonic()))
+        begun = Work(run, task_id), monotonic()
+        begun[0].begin()
+        setattr(sender.request, _WORK, begun)
 
 
 @signals.task_postrun.connect  # type: ignore[untyped-decorator]
@@ -121,9 +121,10 @@ def _end_of_process(task: Task, seconds: float) -> str:
     error = sys.exc_info()[1]
     if not (isinstance(error, SystemExit) and isinstance(error.code, int) and error.code < 0):
         return error_text(error)
-    # Ended by a signal from the main process, for its own reasons.
+    # Ended by a signal from the main process, whose clock was started a little earlier.
     limit = (task.request.timelimit or (None,))[0] or task.time_limit
-    return error_text(TimeLimitExceeded(limit)) if limit and seconds >= limit else _TERMINATED
+    is_late = limit is not None and seconds > limit - 1
+    return error_text(TimeLimitExceeded(limit)) if is_late else _TERMINATED
 
 
 def _run_in(headers: Mapping[str, Any] | None) -> CurrentRun | None:

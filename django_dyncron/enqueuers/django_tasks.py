@@ -13,6 +13,7 @@ from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
+from ._admin_pages import admin_page
 from ._broker import BrokerTaskEnqueuer
 from ._django_tasks_api import Message, is_task_object, tasks_api
 from ._options import read_options, whole
@@ -91,6 +92,11 @@ class DjangoTasksEnqueuer(BrokerTaskEnqueuer[Message]):
                 yield from _enqueue_isolated(messages)
         finally:
             close_old_connections()
+
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        if not all(map(_is_in_database, self._backends())):
+            return None
+        return admin_page("django_tasks_database_dbtaskresult_change", task_id)
 
     def transaction_alias(self) -> str | None:
         """Return the database whose transactions an enqueue takes part in.

@@ -19,6 +19,7 @@ from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from . import procrastinate_worker
+from ._admin_pages import admin_page
 from ._broker import BrokerTaskEnqueuer
 from ._options import read_options, text, whole
 
@@ -80,6 +81,11 @@ class ProcrastinateTaskEnqueuer(BrokerTaskEnqueuer[Job]):
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         read_options("procrastinate", options, _READERS)
+
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        if self.transaction_alias() is None:
+            return None
+        return admin_page("procrastinate_procrastinatejob_change", task_id)
 
     def transaction_alias(self) -> str | None:
         connector = self._app.connector

@@ -96,6 +96,9 @@ class RqTaskEnqueuer(BrokerTaskEnqueuer[_Message]):
         data = Queue.prepare_data(_FUNCTION, kwargs=arguments, job_id=job_id, **options)
         return _Message(job_id, queue, data)
 
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        return self._queues.page(queue, task_id)
+
     def check_options(self, options: Mapping[str, Any]) -> None:
         read_options("rq", options, _OPTIONS)
 

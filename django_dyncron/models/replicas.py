@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+
+GRACE = timedelta(seconds=60)
+"""How much later than its tick a sign of life may come: as long as a run is left to its replica."""
 
 
 class Replica(models.Model):
@@ -25,3 +30,7 @@ class Replica(models.Model):
 
     def __str__(self) -> str:
         return self.replica_id
+
+    def is_heard_at(self, now: datetime) -> bool:
+        """Tell whether the last sign of life is recent enough; ``now`` is aware."""
+        return now - self.seen_at <= timedelta(seconds=self.tick_interval_seconds) + GRACE

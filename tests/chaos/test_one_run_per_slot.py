@@ -14,7 +14,19 @@ QUARTER_OF_AN_HOUR = 15 / 1440
 CRASHES = Faults(crash=0.05)
 EVERYTHING = Faults(crash=0.01, stall=0.002, disconnect=0.02, lock_error=0.1, longest_stall=120)
 EVERY_POINT = {
-    *("look", "select", "ask", "asked", "lock", "commit", "claimed", "send", "sent", "release"),
+    *(
+        "look",
+        "pauses",
+        "select",
+        "ask",
+        "asked",
+        "lock",
+        "commit",
+        "claimed",
+        "send",
+        "sent",
+        "release",
+    ),
     *("record", "recorded", "beat", "sweep"),
 }
 

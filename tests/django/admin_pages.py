@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from django_dyncron import ITaskEnqueuer, background_task
-from django_dyncron.models import CronJob
+from django_dyncron.models import CronJob, CronRun
 
 JOBS = "/admin/django_dyncron/cronjob/"
 RUNS = "/admin/django_dyncron/cronrun/"
@@ -60,8 +61,18 @@ def client_with(*permissions: str, name: str = "staff") -> Client:
 def a_job(job_id: str = "newsletter", **values: Any) -> CronJob:
     """Insert a job that is fine, but for what ``values`` say."""
     fine = {"task_name": TASK, "cron_expression": "30 6 * * *", "payload": {"user_id": 7}}
-    job: CronJob = CronJob.objects.create(job_id=job_id, **(fine | values))
-    return CronJob.objects.get(pk=job.pk)
+    created = CronJob.objects.create(job_id=job_id, **(fine | values))
+    job: CronJob = CronJob.objects.get(pk=created.pk)
+    return job
+
+
+def a_run(job_id: str, slot: str | None, status: str, **values: Any) -> CronRun:
+    """Insert a run of a job; without a ``slot`` it is one by hand."""
+    moment = at(slot) if slot else None
+    run: CronRun = CronRun.objects.create(
+        id=uuid4(), job_id=job_id, scheduled_for=moment, status=status, task_name=TASK, **values
+    )
+    return run
 
 
 def form_data(**values: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def test_jobs_are_added_edited_paused_and_deleted_there(elsewhere: str, editor: 
     change = f"{JOBS}{job.pk}/change/"
     assert editor.post(change, form_data(cron_expression="15 7 * * *")).status_code == 302
     assert there.get().cron_expression == "15 7 * * *"
-    action = {"action": "pause_jobs", "_selected_action": [job.pk]}
+    action = {"action": "pause_jobs", "_selected_action": [job.pk], "reason": ""}
     assert editor.post(JOBS, action, follow=True).status_code == 200
     assert not there.get().is_active
     assert "newsletter" in editor.get(JOBS).content.decode()

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import time_machine
 from django.contrib import admin
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from django_dyncron import ITaskEnqueuer
+from django_dyncron.admin import capped
 from django_dyncron.models import CronLock, CronRun, Replica
 from tests.django.admin_pages import REPLICAS, RUNS, TASK, at, client_with
 
 pytestmark = pytest.mark.django_db
 
 NOON = at("2026-11-30T12:00Z")
+
+
+class PagedEnqueuer(ITaskEnqueuer):
+    """An enqueuer whose queue has pages; of one task it has lost the page, on one it stumbles."""
+
+    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
+        """Do nothing."""
+
+    def task_url(self, task_id: str, queue: str) -> str | None:
+        if task_id == "broken":
+            raise RuntimeError("boom")
+        return None if task_id == "lost" else f"/queues/{queue}/{task_id}/"
+
+
+PAGED = f"{__name__}.PagedEnqueuer"
 
 
 @pytest.fixture
@@ -86,6 +107,108 @@ def test_runs_can_be_filtered_and_searched(everything: Client) -> None:
     assert ids(everything, "?kind__exact=manual") == {"asked-for"}
     assert ids(everything, "?q=oo") == {"good"}
     assert ids(everything, "?job=bad") == {"bad"}
+
+
+def test_runs_can_be_filtered_by_queue_system(everything: Client, settings: Any) -> None:
+    settings.DYNCRON = {"ENQUEUERS": {"mail": "local"}}
+    a_run("unnamed")
+    a_run("default", enqueuer="default")
+    a_run("mail", enqueuer="mail")
+
+    assert ids(everything, "?enqueuer=default") == {"unnamed", "default"}
+    assert ids(everything, "?enqueuer=mail") == {"mail"}
+    assert "By queue system" in page(everything, RUNS)
+
+
+def test_one_queue_system_is_nothing_to_filter_by(everything: Client) -> None:
+    a_run()
+
+    assert "By queue system" not in page(everything, RUNS)
+
+
+@time_machine.travel(NOON, tick=False)
+def test_runs_can_be_filtered_by_time(everything: Client) -> None:
+    a_run("today", created_at=NOON)
+    a_run("last week", created_at=NOON - timedelta(days=9))
+
+    today = "?created_at__gte=2026-11-30+00%3A00%3A00%2B00%3A00"
+
+    assert ids(everything, today) == {"today"}
+    assert "Past 7 days" in page(everything, RUNS)
+
+
+def test_who_asked_for_a_run_is_told(everything: Client) -> None:
+    run = a_run(scheduled_for=None, kind="manual", asked_by="ann")
+
+    assert "<small>ann</small>" in page(everything, RUNS)
+    assert re.search(r"Asked for by.{1,99}ann<", page(everything, f"{RUNS}{run.pk}/change/"))
+
+
+def test_the_newest_run_is_first_and_other_orders_are_not_offered(everything: Client) -> None:
+    for number in (2, 1, 3):
+        a_run(f"job-{number}", created_at=NOON + timedelta(minutes=number))
+
+    shown = [run.job_id for run in everything.get(RUNS).context["cl"].result_list]
+    html = page(everything, RUNS)
+
+    assert shown == ["job-3", "job-2", "job-1"]
+    assert re.findall(r'class="sortable column-(\w+)', html) == ["slot"]
+
+
+def test_a_long_history_is_not_counted_to_its_end(
+    everything: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capped, "MOST", 3)
+    for number in range(5):
+        a_run(f"job-{number}", created_at=NOON + timedelta(minutes=number))
+
+    with CaptureQueriesContext(connection) as queries:
+        text = page(everything, RUNS)
+
+    assert "There may be more than these 3" in text
+    counts = [query["sql"] for query in queries if "COUNT(" in query["sql"]]
+    assert len(counts) == 1
+    assert "LIMIT 3" in counts[0]
+    assert "There may be more" not in page(everything, f"{RUNS}?job=job-1")
+
+
+def test_a_task_is_linked_to_its_page_in_the_queue(everything: Client, settings: Any) -> None:
+    settings.DYNCRON = {"ENQUEUER": PAGED}
+    run = a_run(task_id="4711", queue="mail")
+    a_run("no page", task_id="lost")
+    a_run("no task", scheduled_for=None)
+
+    for address in (RUNS, f"{RUNS}{run.pk}/change/"):
+        html = page(everything, address)
+        assert 'href="/queues/mail/4711/"' in html
+        assert html.count('href="/queues/') == 1
+    assert "lost" in page(everything, RUNS)
+
+
+@pytest.mark.parametrize("enqueuer", [PAGED, "no.such.Enqueuer"])
+def test_a_task_without_a_page_is_still_shown(
+    everything: Client, settings: Any, enqueuer: str
+) -> None:
+    settings.DYNCRON = {"ENQUEUER": enqueuer}
+    a_run(task_id="broken")
+    a_run("gone", enqueuer="gone", task_id="0815", scheduled_for=None)
+
+    text = page(everything, RUNS)
+
+    assert ">broken</span>" in text
+    assert ">0815</span>" in text
+
+
+def test_the_number_of_queries_does_not_grow(everything: Client) -> None:
+    asked = []
+    for count in (10, 90):
+        for number in range(count):
+            a_run(f"job-{count}-{number}", task_id="4711")
+        with CaptureQueriesContext(connection) as queries:
+            page(everything, RUNS)
+        asked.append(len(queries))
+
+    assert asked[0] == asked[1] <= 8
 
 
 def test_what_a_task_reported_stays_text(everything: Client) -> None:

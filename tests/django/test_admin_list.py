@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 import time_machine
@@ -11,8 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from django_dyncron.models import CronJob, CronRun
-from tests.django.admin_pages import JOBS, RUNS, TASK, a_job, at, client_with
+from django_dyncron.models import CronJob, Pause
+from tests.django.admin_pages import JOBS, RUNS, TASK, a_job, a_run, at, client_with
 
 pytestmark = pytest.mark.django_db
 
@@ -22,18 +22,16 @@ def viewer() -> Client:
     return client_with("view_cronjob")
 
 
-def a_run(job_id: str, slot: str | None, status: str, **values: object) -> CronRun:
-    moment = at(slot) if slot else None
-    run: CronRun = CronRun.objects.create(
-        id=uuid4(), job_id=job_id, scheduled_for=moment, status=status, task_name=TASK, **values
-    )
-    return run
-
-
 def page(client: Client, query: str = "") -> str:
     answer = client.get(JOBS + query)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
+
+
+def last_run(client: Client) -> str:
+    """Return the cell of the only job with what became of its last run, its bars left out."""
+    (cell,) = re.findall(r'<td class="field-last_runs">(.*?)</td>', page(client))
+    return re.sub(r"<svg.*</svg>", "", cell)
 
 
 def ids(client: Client, query: str) -> list[str]:
@@ -74,7 +72,7 @@ def test_the_last_run_is_the_newest_that_was_not_skipped(viewer: Client) -> None
     a_run("newsletter", "2026-11-30T10:00Z", "failed", error="OSError: disk full")
     a_run("newsletter", "2026-11-30T11:00Z", "skipped", reason="overlap")
 
-    text = page(viewer)
+    text = last_run(viewer)
 
     assert "failed" in text
     assert "2026-11-30 10:00 UTC" in text
@@ -82,12 +80,24 @@ def test_the_last_run_is_the_newest_that_was_not_skipped(viewer: Client) -> None
     assert "2026-11-30 11:00 UTC" not in text
 
 
+def test_the_last_run_may_lie_further_back_than_the_bars(viewer: Client) -> None:
+    a_job()
+    a_run("newsletter", "2026-11-29T09:00Z", "succeeded", created_at=at("2026-11-29T09:00Z"))
+    for minute in range(31):
+        slot = f"2026-11-30T10:{minute:02}Z"
+        a_run("newsletter", slot, "skipped", created_at=at(slot), reason="overlap")
+
+    assert "succeeded" in last_run(viewer)
+    assert "2026-11-29 09:00 UTC" in last_run(viewer)
+    assert 'aria-label="Last 30 runs: 30 skipped"' in page(viewer)
+
+
 def test_a_manual_run_counts_as_the_last_one(viewer: Client) -> None:
     a_job()
     a_run("newsletter", "2026-11-30T09:00Z", "failed", created_at=at("2026-11-30T09:00Z"))
     a_run("newsletter", None, "succeeded", kind="manual", created_at=at("2026-11-30T09:05Z"))
 
-    text = page(viewer)
+    text = last_run(viewer)
 
     assert "succeeded" in text
     assert "2026-11-30 09:05 UTC" in text
@@ -107,16 +117,16 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(viewer: Client) -> No
             page(viewer)
         return len(captured)
 
-    for number in range(5):
+    for number in range(10):
         a_job(f"job-{number}")
         a_run(f"job-{number}", "2026-11-30T09:00Z", "succeeded")
     few = queries()
-    for number in range(5, 50):
+    for number in range(10, 100):
         a_job(f"job-{number}")
         a_run(f"job-{number}", "2026-11-30T09:00Z", "succeeded")
 
     assert queries() == few
-    assert few == 9
+    assert few == 11
 
 
 def test_filters_and_search(viewer: Client) -> None:
@@ -130,6 +140,86 @@ def test_filters_and_search(viewer: Client) -> None:
     assert ids(viewer, "?queue=mail") == ["mailing"]
     assert ids(viewer, "?q=digest") == ["mailing"]
     assert ids(viewer, "?q=paus") == ["paused"]
+
+
+@time_machine.travel(at("2026-11-30T12:00Z"), tick=False)
+def test_a_slot_that_no_scheduler_took_is_overdue(viewer: Client) -> None:
+    planned = {
+        "plan_from": None,
+        "planned_cron_expression": "30 6 * * *",
+        "planned_time_zone": "",
+        "planned_dst_gap": "run_after",
+        "planned_dst_fold": "first",
+        "planned_in_zone": "UTC",
+    }
+    a_job("late", next_run_at=at("2026-11-30T11:58Z"), **planned)
+    a_job("in time", next_run_at=at("2026-11-30T11:59Z"), **planned)
+    a_job("unplanned", plan_from=at("2026-11-01T00:00Z"))
+
+    assert ids(viewer, "?state=overdue") == ["late"]
+    assert page(viewer).count("</span> Overdue</span>") == 1
+
+    # A scheduler would record its slots as skipped.
+    Pause.objects.create()
+    assert ids(viewer, "?state=overdue") == ["late"]
+
+
+def test_a_paused_job_says_why(viewer: Client) -> None:
+    a_job(is_active=False, pause_reason="The <bank> is closed.")
+
+    assert "Paused</span> <small>The &lt;bank&gt; is closed.</small>" in page(viewer)
+
+
+def test_values_of_columns_are_filters_once_there_are_two(viewer: Client) -> None:
+    a_job("a", queue="mail", time_zone="Europe/Berlin")
+    assert [spec.title for spec in viewer.get(JOBS).context["cl"].filter_specs] == ["state"]
+
+    a_job("b", task_name="reports.build")
+
+    changelist = viewer.get(JOBS).context["cl"]
+    offered = {spec.title: spec.lookup_choices for spec in changelist.filter_specs[1:]}
+    assert offered == {
+        "queue": [("default", "default"), ("mail", "mail")],
+        "task": [("reports.build", "reports.build"), (TASK, TASK)],
+        "time zone": [("", "The project’s"), ("Europe/Berlin", "Europe/Berlin")],
+    }
+    assert ids(viewer, "?queue=mail") == ["a"]
+    assert ids(viewer, "?queue=gone") == []
+    assert ids(viewer, "?task_name=reports.build") == ["b"]
+    assert ids(viewer, "?time_zone=Europe/Berlin") == ["a"]
+    assert ids(viewer, "?time_zone=") == ["b"]
+
+
+def test_of_too_many_values_a_part_is_typed(viewer: Client) -> None:
+    for number in range(51):
+        a_job(f"job-{number:02}", queue=f"tenant-{number:02}")
+
+    query = "?queue__icontains=NT-4&state=active&p=1"
+    assert ids(viewer, query)[:2] == ["job-40", "job-41"]
+    assert len(ids(viewer, query)) == 10
+    text = page(viewer, query)
+    assert 'name="queue__icontains" value="NT-4" aria-label="Part of the queue"' in text
+    # By this form, as by the one to search.
+    assert text.count('<input type="hidden" name="state" value="active">') == 2
+    # By the form to search alone, which also forgets the page.
+    assert text.count('<input type="hidden" name="queue__icontains" value="NT-4">') == 1
+    assert 'name="p"' not in text
+    assert '<li><a href="?state=active">All</a>' in text
+    assert "tenant-07</a>" not in text
+
+
+def test_what_is_offered_are_the_newest_values_and_the_rest_is_typed(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("django_dyncron.admin.filters._LOOKED_AT", 2)
+    a_job("old", queue="legacy")
+    a_job("new", queue="mail")
+    a_job("newest", queue="mail")
+
+    text = page(viewer)
+    assert ">mail</a>" in text
+    assert ">legacy</a>" not in text
+    assert ids(viewer, "?queue__icontains=leg") == ["old"]
 
 
 def test_every_column_can_be_sorted_by_but_the_state(viewer: Client) -> None:

@@ -9,14 +9,14 @@ import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.test import Client
 
-from django_dyncron.models import CronJob
+from django_dyncron.models import CronJob, CronRun, Pause
 from tests.django.admin_pages import JOBS, a_job, at, client_with, form_data
 
 pytestmark = pytest.mark.django_db
 
 
 def act(client: Client, action: str, *jobs: CronJob) -> str:
-    data = {"action": action, "_selected_action": [job.pk for job in jobs]}
+    data = {"action": action, "_selected_action": [job.pk for job in jobs], "reason": ""}
     answer = client.post(JOBS, data, follow=True)
     return answer.content.decode()
 
@@ -39,10 +39,18 @@ def test_a_viewer_can_change_nothing() -> None:
     assert viewer.post(change, form_data(queue="other")).status_code == 403
     assert viewer.post(change, form_data(queue="other", _check="")).status_code == 403
     assert viewer.post(f"{JOBS}{job.pk}/delete/", {"post": "yes"}).status_code == 403
-    for action in ("pause_jobs", "resume_jobs", "delete_selected"):
+    actions = ("run_jobs", "pause_jobs", "resume_jobs", "duplicate_job", "delete_selected")
+    for action in actions:
         act(viewer, action, job)
+        of_form = {"CHANGE_FORM-action": action, "_selected_action": job.pk, "reason": ""}
+        assert viewer.post(change, of_form).status_code in (302, 403)
+    for address in ("pause-everything/", "resume-everything/"):
+        assert viewer.post(JOBS + address, {"reason": ""}).status_code == 403
+    assert viewer.get(f"{JOBS}add/?_copy_of={job.pk}").status_code == 403
 
     assert choices(viewer) == []
+    assert not CronRun.objects.exists()
+    assert not Pause.objects.exists()
     assert CronJob.objects.filter(job_id="newsletter", queue="default", is_active=True).exists()
     assert not LogEntry.objects.exists()
 
@@ -65,6 +73,8 @@ def test_pausing_takes_its_own_permission_and_no_other() -> None:
     assert CronJob.objects.get().is_active
 
     assert choices(pauser) == ["pause_jobs", "resume_jobs"]
+    act(pauser, "run_jobs", job)
+    assert not CronRun.objects.exists()
     assert "Paused 1 cron job." in act(pauser, "pause_jobs", job)
     assert not CronJob.objects.get().is_active
     assert pauser.post(f"{JOBS}{job.pk}/change/", form_data(queue="x")).status_code == 403

@@ -21,7 +21,9 @@ from django_dyncron import (
     background_task,
     cron_job,
     current_run,
+    runs_once,
 )
+from django_dyncron.testing import tick_at
 
 
 class Repository(ICronJobRepository):
@@ -54,6 +56,16 @@ def plain(user_id: int) -> None:
     run: CurrentRun | None = current_run()
     noted = [user_id, run and run.job_id, run and run.scheduled_for]
     noted.clear()
+
+
+@background_task
+@runs_once
+def charge(invoice: int) -> None:
+    assert invoice
+
+
+def due_runs() -> list[tuple[str, dict[str, Any]]]:
+    return [(run.job_id, run.payload) for run in tick_at("2026-11-30T06:00Z")]
 
 
 @cron_job("0 6 * * *", job_id="report", payload={"full": True}, time_zone="Asia/Tokyo")
