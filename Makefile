@@ -14,7 +14,7 @@ WITH_SERVERS := $(BIN)/python -m tests.servers exec --
 ON_POSTGRES := DYNCRON_TEST_DATABASE=postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow chaos test-matrix lint format contracts types migrations docs bench wheel
+.PHONY: help demo test test-slow chaos browser pictures test-matrix lint format contracts types migrations docs bench wheel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -43,6 +43,12 @@ test-slow: $(VENV)/.group-test ## run the tests that take real time
 
 chaos: $(VENV)/.group-test ## run the tests that kill processes, servers and connections
 	$(WITH_SERVERS) $(PYTEST) tests/chaos -m '' -s $(ARGS)
+
+browser: $(VENV)/.group-browser ## run the tests in a real browser: Debian's chromium, or the one named by CHROMIUM
+	$(PYTEST) tests/browser -m browser $(ARGS)
+
+pictures: $(VENV)/.group-browser ## take the screenshots of the documentation anew
+	$(BIN)/python -m tests.browser.pictures
 
 test-matrix: ## run the tests with every interpreter found
 	.ci/matrix

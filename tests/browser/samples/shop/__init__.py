@@ -1,0 +1,1 @@
+"""The shop of the pictures, and of the tutorial."""
