@@ -116,7 +116,7 @@ BATCH: dict[str, Loop] = {
 }
 TABLES = {
     "procrastinate": "procrastinate_jobs",
-    "django_tasks_db": "django_tasks_db_dbtaskresult",
+    "django_tasks_db": "django_tasks_database_dbtaskresult",
 }
 
 
