@@ -9,6 +9,7 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import QueueNotFound
+from django.db import close_old_connections
 from kombu.exceptions import OperationalError
 
 from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused, one_line
@@ -51,6 +52,7 @@ def send_messages(app: Celery, messages: Sequence[Message]) -> Iterator[_Answer]
     """
     if app.conf.task_always_eager:
         yield from (_published(message) for message in messages)
+        close_old_connections()  # of this thread, which may have no other work for long
         return
     groups: dict[str | None, list[int]] = {}
     for index, message in enumerate(messages):

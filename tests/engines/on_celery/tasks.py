@@ -67,12 +67,14 @@ def sleep(path: str) -> None:
 @shared_task
 def die(path: str) -> None:
     write_note(path, "dying")
+    time.sleep(0.3)  # until the main process knows that this was begun, or it begins it again
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @shared_task
 def leave(path: str) -> None:
     write_note(path, "leaving")
+    time.sleep(0.3)
     sys.exit(3)
 
 
