@@ -6,10 +6,12 @@ itself, a hook of the queue's client does so for tasks of its own kind.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Token
+from time import sleep
 from types import TracebackType
 from typing import Any
 from uuid import UUID
@@ -17,12 +19,14 @@ from uuid import UUID
 from .calling import call_task
 from .conf import get_settings, load_repository
 from .context import CurrentRun, enter_run, leave_run
-from .core.exceptions import one_line
+from .core.exceptions import StoreUnavailable, one_line
 from .core.ports import IDurableCronJobRepository
 from .once import Guard, Start, guard
 from .registry import resolve_task
 
 _LONGEST_ERROR = 2000
+_END_PAUSES = (1.0, 4.0)
+"""Seconds between tries to tell of an end, which nobody else can: a database may fail over."""
 _logger = logging.getLogger("django_dyncron")
 
 
@@ -55,7 +59,14 @@ class Work:
             return
         with self._telling("how run %s of %s ended"):
             if repository := _durable_repository():
-                repository.report_end_here(self.run.run_id, self.run.job_id, error)
+                for pause in (*_END_PAUSES, None):
+                    try:
+                        repository.report_end_here(self.run.run_id, self.run.job_id, error)
+                        break
+                    except StoreUnavailable:
+                        if pause is None:
+                            raise
+                        sleep(pause)
 
     def end_attempt(self, error: str) -> None:
         """Leave the run after an ``error`` that the queue will answer by another attempt.
@@ -88,7 +99,14 @@ class Work:
             return
         with self._telling("how run %s of %s ended"):
             if repository := _durable_repository():
-                await repository.report_end(self.run.run_id, self.run.job_id, error)
+                for pause in (*_END_PAUSES, None):
+                    try:
+                        await repository.report_end(self.run.run_id, self.run.job_id, error)
+                        break
+                    except StoreUnavailable:
+                        if pause is None:
+                            raise
+                        await asyncio.sleep(pause)
 
     async def aend_attempt(self, error: str) -> None:
         """Do as :meth:`end_attempt` does, in a coroutine."""

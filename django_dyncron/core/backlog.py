@@ -72,6 +72,9 @@ class Backlog:
                 hand = await self._deliver_and_claim(hand, plans_new, counts)
                 continue
             await self._deliver(hand, counts)
+            if is_stopping():
+                # No sweep: it would hand over runs of its own, and to a queue that may hang.
+                return has_moved
             await self._upkeep.run(self._parts.time.now(), counts)
             goes_on = batch.is_full and not is_stopping()
             hand = await self._claim(plans_new, counts) if goes_on else None
@@ -118,7 +121,7 @@ class Backlog:
     async def _deliver(self, hand: _InHand, counts: Counter[str]) -> None:
         began = self._parts.clock.monotonic()
         try:
-            attempts = await self._parts.courier.deliver(hand.batch.runs, hand.claimed_at)
+            attempts = await self._upkeep.deliver(hand.batch.runs, hand.claimed_at)
             self._ledger.enter(attempts, self._parts.time.now(), counts)
         finally:
             self._delivery_seconds = self._parts.clock.monotonic() - began

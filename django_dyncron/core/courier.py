@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from .attempts import failed
 from .claims import Savepoint
@@ -20,6 +21,8 @@ LEASE = timedelta(seconds=60)
 """How long a claimed run belongs to the replica that claimed it."""
 _SENDING = timedelta(seconds=40)
 """No message leaves later than this after its claim: well before the lease ends."""
+_LAST_WORDS = timedelta(seconds=2)
+"""How long after that an enqueuer is listened to."""
 _FIRST_RETRY = timedelta(seconds=30)
 _LAST_RETRY = timedelta(seconds=300)
 
@@ -74,20 +77,25 @@ class Courier:
             known = ", ".join(sorted(self._enqueuers))
             error = f"There is no enqueuer named {name!r}: use one of {known}."
             return [Attempt(run, Outcome.REFUSED, error=error) for run in runs]
+        leave = _Leave(self._clock, ends_at)
+        if not leave.is_given():
+            return [Attempt(run, Outcome.UNTRIED) for run in runs]
         unheard = "the enqueuer did not say what became of it"
-        answers: Sequence[Attempt] = ()
+        answers: dict[UUID, Attempt] = {}
         try:
-            async with asyncio.timeout(max(ends_at - self._clock.monotonic(), 0.001)):
-                answers = await enqueuer.enqueue_runs(
-                    runs, lambda: self._clock.monotonic() < ends_at
-                )
+            # A little longer than it may send, so that it can say itself what it did not send.
+            async with asyncio.timeout(leave.seconds_left() + _LAST_WORDS.total_seconds()):
+                for attempt in await enqueuer.enqueue_runs(runs, leave):
+                    answers[attempt.run.run_id] = attempt
         except TimeoutError:
+            if not leave.was_given:
+                return [Attempt(run, Outcome.UNTRIED) for run in runs]
             unheard = "the enqueuer did not answer in time"
         except Exception as error:
             unheard = one_line(error, with_type=True)
-        by_id = {attempt.run.run_id: attempt for attempt in answers}
         return [
-            by_id.get(run.run_id) or Attempt(run, Outcome.UNCERTAIN, error=unheard) for run in runs
+            answers.get(run.run_id) or Attempt(run, Outcome.UNCERTAIN, error=unheard)
+            for run in runs
         ]
 
     def deliver_inside(
@@ -155,6 +163,27 @@ class Courier:
     async def aclose(self) -> None:
         for enqueuer in self._enqueuers.values():
             await isolated("closing an enqueuer", enqueuer.aclose(), self._observers)
+
+
+class _Leave:
+    """The leave to send: asked before each message, given until the lease nears its end."""
+
+    def __init__(self, clock: Clock, ends_at: float) -> None:
+        self._clock = clock
+        self._ends_at = ends_at
+        self.was_given = False
+        """Whether anybody who asked may have sent something."""
+
+    def __call__(self) -> bool:
+        is_given = self.is_given()
+        self.was_given = self.was_given or is_given
+        return is_given
+
+    def is_given(self) -> bool:
+        return self.seconds_left() > 0
+
+    def seconds_left(self) -> float:
+        return self._ends_at - self._clock.monotonic()
 
 
 def _by_enqueuer(runs: Sequence[Run]) -> dict[str, list[Run]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 
 from .claims import Heartbeat, SweepOrder
 from .courier import LEASE
+from .definitions import Run
 from .exceptions import StoreUnavailable
 from .ledger import Ledger
 from .observers import isolated
 from .parts import Parts
 from .ports import IDurableCronJobRepository
+from .runs import Attempt
 
 _SWEEP_SECONDS = 10.0
 BEAT_SECONDS = 15.0
@@ -57,6 +60,10 @@ class Upkeep:
         lets_through = (StoreUnavailable,)
         await isolated(name, action, self._parts.observers, lets_through=lets_through)
 
+    async def _tell_step(self, name: str, action: Awaitable[None]) -> None:
+        # A store that is away is no reason to stop delivering what is claimed.
+        await isolated(name, action, self._parts.observers)
+
     def seconds_to_next(self) -> float:
         """Return how soon a tick is needed for upkeep's sake; infinity if any tick will do."""
         instant = self._parts.clock.monotonic()
@@ -94,6 +101,24 @@ class Upkeep:
     async def last_beat(self) -> None:
         await self._beat(self._parts.time.now(), is_last=True)
 
+    async def deliver(self, runs: Sequence[Run], claimed_at: float) -> list[Attempt]:
+        """Deliver ``runs``, giving signs of life meanwhile: a queue may take its time."""
+        is_over = asyncio.Event()
+        beating = asyncio.ensure_future(self._beat_until(is_over))
+        try:
+            return await self._parts.courier.deliver(runs, claimed_at)
+        finally:
+            is_over.set()
+            await beating
+
+    async def _beat_until(self, is_over: asyncio.Event) -> None:
+        while not is_over.is_set():
+            try:
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await is_over.wait()
+            except TimeoutError:
+                await self._tell_step("the heartbeat", self.beat_if_due(self._parts.time.now()))
+
     async def _beat(self, now: datetime, *, is_last: bool = False) -> None:
         held = [*self._parts.courier.in_hand(), *self._ledger.runs()]
         await self._repository.beat(
@@ -124,5 +149,5 @@ class Upkeep:
         self._ledger.note(sweep.records, counts)
         if sweep.runs:
             counts["retried"] += len(sweep.runs)
-            attempts = await parts.courier.deliver(sweep.runs, parts.clock.monotonic())
+            attempts = await self.deliver(sweep.runs, parts.clock.monotonic())
             self._ledger.enter(attempts, parts.time.now(), counts)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, takewhile
+from concurrent.futures import Future
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from asgiref.sync import sync_to_async
@@ -15,32 +16,35 @@ from ..core.definitions import Run
 from ..core.exceptions import EnqueueError, EnqueueNotSent, one_line
 from ..core.ports import ITaskEnqueuer
 from ..core.runs import Attempt, Outcome
+from ._sending import Answer, Sending
 from ._threads import DaemonThreads
 
 M = TypeVar("M")
-_Answer = str | Exception | None
-"""The queue's id of a message, why it has none, or nothing if there was no leave to send it."""
 
-_CHUNK = 100
-"""How many messages the client is given at a time; in between, the lease is looked at."""
-_THREADS = 4
-"""One sends. Should its client hang, there are others for what comes later."""
+_PATIENCE_SECONDS = 20.0
+"""A client that answers nothing for so long hangs: its own time-outs should be shorter."""
+_REST_SECONDS = 30.0
+"""So long a client that hung is left alone, for it holds up all that is due."""
+_MOST_HANGING = 4
+"""With so many threads hanging, no further one is risked."""
+_LOOK_SECONDS = 0.25
 
 
 class BrokerTaskEnqueuer(ITaskEnqueuer, Generic[M]):
     """Prepares messages in the database thread and sends them in a thread of its own.
 
     Looking up a task may import its module, and so run anything that uses the ORM; a broker may
-    hang, and must not hold up the store.
+    hang, and must not hold up the store. A thread that hangs is given up: what it had under way is
+    uncertain, the rest was not tried.
     """
 
     sends_batches = True
     reports_ends = True
 
     def __init__(self) -> None:
-        self._threads: DaemonThreads[list[_Answer]] = DaemonThreads(
-            _THREADS, f"dyncron-{type(self).__name__}"
-        )
+        self._threads = self._new_thread()
+        self._hanging: list[Future[None]] = []
+        self._rests_until = float("-inf")
 
     @abstractmethod
     def prepare(
@@ -106,30 +110,49 @@ class BrokerTaskEnqueuer(ITaskEnqueuer, Generic[M]):
 
     async def _send_in_thread(
         self, messages: Sequence[M], may_send: Callable[[], bool]
-    ) -> list[_Answer]:
+    ) -> list[Answer]:
         if not messages:
             return []
-        work = self._threads.submit(lambda: self._send_all(messages, may_send))
-        return await asyncio.wrap_future(work)
-
-    def _send_all(self, messages: Sequence[M], may_send: Callable[[], bool]) -> list[_Answer]:
-        answers: list[_Answer] = []
-        waiting = takewhile(lambda _: may_send(), messages)
-        while chunk := list(islice(waiting, _CHUNK)):
-            answers += self._send_chunk(chunk)
-        return answers + [None] * (len(messages) - len(answers))
-
-    def _send_chunk(self, chunk: Sequence[M]) -> list[_Answer]:
-        answers: list[_Answer] = []
-        try:
-            for task_id in self.send(chunk):
-                answers.append(task_id)  # noqa: PERF402 - what was answered before an error counts
-        except Exception as error:
-            answers += [error] * (len(chunk) - len(answers))
+        if self._is_resting():
+            error = EnqueueNotSent("The client of the queue hung a moment ago.")
+            return [error] * len(messages)
+        sending = Sending(messages, self.send, may_send, is_batch=self.sends_batches)
+        work = self._threads.submit(sending.run)
+        if await _ends_in_time(work, sending, may_send):
+            return sending.answers()
+        answers = sending.give_up()
+        self._leave_alone(work)
         return answers
 
+    def _is_resting(self) -> bool:
+        self._hanging = [work for work in self._hanging if not work.done()]
+        return monotonic() < self._rests_until or len(self._hanging) >= _MOST_HANGING
 
-def _attempt(run: Run, answer: _Answer) -> Attempt:
+    def _leave_alone(self, work: Future[None]) -> None:
+        """Go on with another thread, after a rest."""
+        self._hanging.append(work)
+        self._threads = self._new_thread()
+        self._rests_until = monotonic() + _REST_SECONDS
+
+    def _new_thread(self) -> DaemonThreads[None]:
+        return DaemonThreads(1, f"dyncron-{type(self).__name__}")
+
+
+async def _ends_in_time(
+    work: Future[None], sending: Sending[Any], may_send: Callable[[], bool]
+) -> bool:
+    """Wait for the end of ``work``; ``False`` if it makes no headway, or has no leave any more."""
+    ended = asyncio.wrap_future(work)
+    answered, since = 0, monotonic()
+    while not (await asyncio.wait({ended}, timeout=_LOOK_SECONDS))[0]:
+        if sending.answered > answered:
+            answered, since = sending.answered, monotonic()
+        if monotonic() - since > _PATIENCE_SECONDS or not may_send():
+            return False
+    return True
+
+
+def _attempt(run: Run, answer: Answer) -> Attempt:
     if answer is None:
         return Attempt(run, Outcome.UNTRIED)
     if isinstance(answer, Exception):

@@ -94,8 +94,13 @@ class CeleryTaskEnqueuer(BrokerTaskEnqueuer[Message]):
 
     def _find_task(self, name: str) -> Task | None:
         """Return the task of the app that has this name or this dotted path, if there is one."""
-        if name == celery_worker.TASK_NAME:
-            raise EnqueueRefused(f"{name!r} runs other tasks: use the name of one of them.")
+        _refuse_internal(name)
+        task = self._look_up(name)
+        if task is not None:
+            _refuse_internal(task.name)
+        return task
+
+    def _look_up(self, name: str) -> Task | None:
         if task := self._app.tasks.get(name):
             return task
         if name in registered_tasks():
@@ -157,6 +162,14 @@ def _queue_names(app: Celery) -> set[str]:
     queues = app.conf.task_queues or {}
     names = queues if isinstance(queues, Mapping) else (queue.name for queue in queues)
     return set(names) or {app.conf.task_default_queue}
+
+
+def _refuse_internal(name: str) -> None:
+    """Refuse the tasks whose payload names other tasks: a job would send any, to any queue."""
+    if name == celery_worker.TASK_NAME:
+        raise EnqueueRefused(f"{name!r} runs other tasks: use the name of one of them.")
+    if name.startswith("celery."):  # group, chord, map ...: all of them, also of later versions
+        raise EnqueueRefused(f"{name!r} is a task of Celery's own: call it from one of yours.")
 
 
 def _is_missing(name: str) -> bool:

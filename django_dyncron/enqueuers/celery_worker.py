@@ -20,6 +20,7 @@ from .. import worker
 from ..calling import call_task
 from ..context import CurrentRun, current_run
 from ..core.exceptions import RunNotStarted
+from ..once import Start, guard
 from ..registry import resolve_task
 from ..worker import Work, error_text
 
@@ -91,7 +92,7 @@ def end_revoked_run(request: Any, terminated: bool, expired: bool, **_: object) 
     run = _run_in(request.headers)
     if run is not None:
         error = _TERMINATED if terminated else _EXPIRED if expired else _REVOKED
-        _tell_end(run, request.id, error)
+        _tell_end(run, request.id, error, has_begun=terminated or bool(request.retries))
 
 
 @signals.task_failure.connect  # type: ignore[untyped-decorator]
@@ -140,9 +141,17 @@ def _run_named(task_id: str) -> CurrentRun | None:
         return None
 
 
-def _tell_end(run: CurrentRun, task_id: str, error: str) -> None:
+def _tell_end(run: CurrentRun, task_id: str, error: str, *, has_begun: bool = True) -> None:
+    """Tell that the run of a message ended.
+
+    Of a message that has not begun it itself, only if no other delivery has: that one will tell.
+    """
     work = Work(run, task_id)
     work.begin()
-    work.end(error)
+    known = guard.get()
+    if has_begun or (known is not None and known.start is Start.FIRST):
+        work.end(error)
+    else:
+        work.leave()
     # This process may fork, and a connection must not be shared.
     connections.close_all()

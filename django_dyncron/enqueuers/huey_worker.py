@@ -5,10 +5,12 @@ Huey has no global registry, so both are added to each instance: :func:`set_up`.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
+from traceback import walk_tb
 from typing import Any
 
 from django.db import close_old_connections, connections
@@ -182,15 +184,31 @@ def _note_dropped(huey: Huey, signal: str, task: Task) -> None:
     """Tell of a run that Huey will not begin, unless it has begun already."""
     if (run := run_of(task)) is None:
         return
-    _close_old_connections(huey)
-    work = Work(run, task.id)
-    work.begin()
+    begun = _begun.get()
+    if begun is not None and begun[0] is task:
+        if _is_leaving(task):
+            return  # it cancels itself, and has its end told like any other
+        work = begun[1]  # a hook that came after ours
+        _begun.set(None)
+    else:
+        _close_old_connections(huey)
+        work = Work(run, task.id)
+        work.begin()
     known = guard.get()
     if known is not None and known.start is Start.FIRST:
         work.end(_DROPPED[signal])
     else:
         work.leave()
     _close_old_connections(huey)
+
+
+def _is_leaving(task: Task) -> bool:
+    """Tell whether the exception being handled came out of ``task``, not out of a hook before it.
+
+    Huey sends the same signal for both.
+    """
+    frames = walk_tb(sys.exc_info()[2])
+    return any(frame.f_code is type(task).execute.__code__ for frame, _ in frames)
 
 
 def _note_interrupted(signal: str, task: Task) -> None:

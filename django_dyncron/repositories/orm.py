@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -13,8 +13,6 @@ from django.db import (
     DataError,
     Error,
     IntegrityError,
-    InterfaceError,
-    OperationalError,
     ProgrammingError,
     connections,
     reset_queries,
@@ -30,8 +28,8 @@ from ..core.runs import Record
 from ..models import DEFINITION_FIELDS, CronJob, CronRun, Pause, Replica
 from . import claiming, horizon, pauses, pruning, records, replicas, reporting, reviewing, sweeping
 from .notes import JobNotes
+from .reconnecting import again_if_disconnected
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -57,10 +55,10 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         await self._call(records.note_last_run, self._notes, job_id, run_time)
 
     async def look_ahead(self, at: datetime | None) -> Horizon:
-        return await self._call(_again_if_disconnected(horizon.look_ahead), at)
+        return await self._call(again_if_disconnected(horizon.look_ahead), at)
 
     async def pauses(self, at: datetime) -> Sequence[PausedSpan]:
-        return await self._call(_again_if_disconnected(pauses.pauses), at)
+        return await self._call(again_if_disconnected(pauses.pauses), at)
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
         return await self._call(claiming.claim_due, self._notes, order)
@@ -82,13 +80,13 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         return await self._call(reporting.report_start, run_id, job_id, task_id)
 
     async def report_end(self, run_id: UUID, job_id: str, error: str = "") -> None:
-        await self._call(reporting.report_end, self._notes, run_id, job_id, error)
+        await self._call(_report_end, self._notes, run_id, job_id, error)
 
     def report_start_here(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
         return self._call_in_thread(reporting.report_start, run_id, job_id, task_id)
 
     def report_end_here(self, run_id: UUID, job_id: str, error: str = "") -> None:
-        self._call_in_thread(reporting.report_end, self._notes, run_id, job_id, error)
+        self._call_in_thread(_report_end, self._notes, run_id, job_id, error)
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self._call(replicas.beat, self._notes, heartbeat)
@@ -125,6 +123,9 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
             raise StoreUnavailable(f"Database {self.using!r}: {error}".strip()) from error
 
 
+# It says the same each time.
+_report_end = again_if_disconnected(reporting.report_end)
+
 _OUR_OWN = (IntegrityError, DataError, ProgrammingError)
 """What a statement or a value of ours can be at fault for, whatever the connection."""
 
@@ -143,16 +144,3 @@ def _lacks_tables(using: str, error: Error) -> bool:
         return not ours <= set(connections[using].introspection.table_names())
     except Error:
         return False
-
-
-def _again_if_disconnected(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a read survive a connection that was closed while nobody used it."""
-
-    def read(*arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            return function(*arguments, **options)
-        except (OperationalError, InterfaceError):
-            connections[str(arguments[0])].close()
-            return function(*arguments, **options)
-
-    return read

@@ -16,7 +16,8 @@ _AT_MOST = 1000
 def pauses(using: str, at: datetime) -> list[PausedSpan]:
     """Return what lasts, and what ended after the earliest slot that may be due: mostly nothing.
 
-    That is the earliest cursor or, of rows that wait to be planned, where planning begins.
+    That is the earliest cursor or, of rows that wait to be planned, where planning begins; but not
+    later than ``at``, which may be long past when a test asks.
     """
     jobs = CronJob.objects.using(using)
     cursor = jobs.filter(due_at__gt=NEEDS_PLANNING).order_by("due_at").values("due_at")
@@ -26,6 +27,7 @@ def pauses(using: str, at: datetime) -> list[PausedSpan]:
         Pause.objects.using(using)
         .filter(
             Q(until__isnull=True)
+            | Q(until__gt=at)
             | Q(until__gt=Subquery(cursor[:1]))
             | Q(until__gt=Subquery(first[:1])),
             since__lte=at,

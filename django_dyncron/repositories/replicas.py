@@ -23,9 +23,14 @@ def beat(using: str, notes: JobNotes, heartbeat: Heartbeat) -> None:
         dialect.begin()
         _note(using, heartbeat)
         if heartbeat.keep:
+            until = heartbeat.at + heartbeat.lease
+            # Never shortened: a worker that began one may have until tomorrow.
             CronRun.objects.using(using).filter(
-                pk__in=heartbeat.keep, replica=heartbeat.replica_id, status__in=IN_HAND
-            ).update(lease_until=heartbeat.at + heartbeat.lease)
+                pk__in=heartbeat.keep,
+                replica=heartbeat.replica_id,
+                status__in=IN_HAND,
+                lease_until__lt=until,
+            ).update(lease_until=until)
         notes.pay(dialect)
 
 

@@ -14,6 +14,7 @@ from ..core.policies import RunStatus
 from ..models import CronJob, CronRun
 from .dialects import dialect_of
 from .notes import JobNotes, job_note
+from .reconnecting import again_if_disconnected
 from .records import TASK_ID_LENGTH
 
 _DAY_SECONDS = 86_400
@@ -25,8 +26,8 @@ def report_start(using: str, run_id: UUID, job_id: str, task_id: str) -> bool:
     That a run begins once is decided here, whatever became of its row meanwhile: a delivery whose
     outcome nobody knew may have been given up.
     """
-    jobs = CronJob.objects.using(using).filter(job_id=job_id)
-    longest = jobs.values_list("max_run_seconds", flat=True).first() or _DAY_SECONDS
+    # First, and apart: a connection may have been idle for long. What follows is done once.
+    longest = _longest_run(using, job_id)
     changes = {"task_id": storable(task_id)[:TASK_ID_LENGTH]} if task_id else {}
     begun = (
         CronRun.objects.using(using)
@@ -44,6 +45,12 @@ def report_start(using: str, run_id: UUID, job_id: str, task_id: str) -> bool:
         )
     )
     return bool(begun)
+
+
+@again_if_disconnected
+def _longest_run(using: str, job_id: str) -> int:
+    jobs = CronJob.objects.using(using).filter(job_id=job_id)
+    return jobs.values_list("max_run_seconds", flat=True).first() or _DAY_SECONDS
 
 
 def report_end(using: str, notes: JobNotes, run_id: UUID, job_id: str, error: str) -> None:

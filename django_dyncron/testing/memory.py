@@ -236,7 +236,8 @@ class InMemoryRepository(IDurableCronJobRepository):
             stored = self.runs.get(run_id)
             is_owned = stored is not None and stored.replica == heartbeat.replica_id
             if stored is not None and is_owned and stored.status in IN_HAND:
-                stored.lease_until = heartbeat.at + heartbeat.lease
+                until = heartbeat.at + heartbeat.lease
+                stored.lease_until = max(stored.lease_until or until, until)
 
     async def review(self, time_zone: str, at: datetime) -> int:
         return self._tables.mark(

@@ -53,9 +53,9 @@ async def atick_at(moment: datetime | str, jobs: Iterable[Job] | None = None) ->
 
     clock, settings = FakeClock(moment), get_settings()
     store = InMemoryRepository(clock.now)
-    if jobs is None:
-        jobs = await _stored_jobs(store, settings)
     minute = clock.now().replace(second=0, microsecond=0)
+    if jobs is None:
+        jobs = await _stored_jobs(store, settings, minute)
     store.add(*map(_definition, jobs), created_at=minute - _INSTANT)
     enqueuers = await sync_to_async(load_enqueuers)(settings)
     judges = {name: _Judge(enqueuer) for name, enqueuer in enqueuers.items()}
@@ -79,7 +79,7 @@ async def atick_at(moment: datetime | str, jobs: Iterable[Job] | None = None) ->
 
 
 async def _stored_jobs(
-    store: InMemoryRepository, settings: DyncronSettings
+    store: InMemoryRepository, settings: DyncronSettings, minute: datetime
 ) -> list[CronJobDefinition]:
     """Return the jobs of the configured repository, whose pauses are copied into ``store``."""
     from asgiref.sync import sync_to_async
@@ -88,7 +88,7 @@ async def _stored_jobs(
 
     repository = await sync_to_async(load_repository)(settings)
     if isinstance(repository, IDurableCronJobRepository):
-        store.paused = list(await repository.pauses(store.clock()))
+        store.paused = list(await repository.pauses(minute))
     return await repository.get_active_jobs()
 
 

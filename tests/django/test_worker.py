@@ -344,12 +344,36 @@ class FadingRepository(DjangoCronJobRepository):
 
 @override_settings(DYNCRON={"REPOSITORY": f"{__name__}.FadingRepository"})
 def test_a_store_that_goes_away_meanwhile_spoils_nothing(
-    row: CronRun, caplog: pytest.LogCaptureFixture
+    row: CronRun, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("django_dyncron.worker._END_PAUSES", (0.0,))
     perform("note")
     assert did == [("hello", RUN)]
     assert warnings(caplog) == [("report_failed", f"Cannot tell how {NAME} ended")]
     assert state(row) == ("running", "")
+
+
+class BlinkingRepository(DjangoCronJobRepository):
+    """Is away once, when the end of a run is told."""
+
+    asked = 0
+
+    def report_end_here(self, run_id: UUID, job_id: str, error: str = "") -> None:
+        type(self).asked += 1
+        if type(self).asked == 1:
+            raise StoreUnavailable("failing over")
+        super().report_end_here(run_id, job_id, error)
+
+
+@override_settings(DYNCRON={"REPOSITORY": f"{__name__}.BlinkingRepository"})
+def test_an_end_is_told_again_when_the_store_was_away(
+    row: CronRun, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("django_dyncron.worker._END_PAUSES", (0.0,))
+    monkeypatch.setattr(BlinkingRepository, "asked", 0)
+    perform("note")
+    assert warnings(caplog) == []
+    assert state(row) == ("succeeded", "")
 
 
 class TwoMethods(ICronJobRepository):

@@ -8,9 +8,10 @@ from uuid import UUID
 
 import pytest
 
+from django_dyncron.core.claims import Heartbeat
 from django_dyncron.core.policies import RunStatus
 from django_dyncron.core.runs import Record
-from tests.contracts.repositories.sites import Site, at
+from tests.contracts.repositories.sites import LEASE, Site, at
 
 
 async def test_a_run_begins_once_and_its_end_is_written(site: Site) -> None:
@@ -135,3 +136,13 @@ async def test_what_a_worker_ended_is_not_lost_afterwards(site: Site) -> None:
     await site.repository.report_end(run.run_id, "report")
     await site.repository.record([Record(run, RunStatus.LOST, error="gone")])
     assert (await site.row()).status == "succeeded"
+
+
+async def test_a_heartbeat_does_not_shorten_a_lease(site: Site) -> None:
+    await site.add()
+    run = await site.claimed("12:01:00", lease=timedelta(days=1))
+    beat = Heartbeat(
+        replica_id="a", at=at("12:01:15"), tick_interval=LEASE, keep={run.run_id}, lease=LEASE
+    )
+    await site.repository.beat(beat)
+    assert (await site.row()).lease_until == at("2030-01-02T12:01:00Z")

@@ -32,7 +32,6 @@ CELERY_TASKS = "tests.engines.on_celery.tasks"
         ("celery-fail", {"path": "x", "message": "y"}),
         (REPORT, DAY),
         ("tests.shop.tasks.ping", {"url": "/"}),
-        ("celery.backend_cleanup", {}),
     ],
 )
 def test_what_is_accepted(make: Make, name: str, payload: dict[str, Any]) -> None:
@@ -55,6 +54,9 @@ def test_what_is_accepted(make: Make, name: str, payload: dict[str, Any]) -> Non
         ("", {}, "task_name", "not a registered task"),
         (".pack", {}, "task_name", "not a registered task"),
         ("django_dyncron.run_background_task", {"task_name": "x"}, "task_name", "runs other tasks"),
+        ("celery.map", {"task": {"task": "pack"}, "it": []}, "task_name", "of Celery's own"),
+        ("celery.backend_cleanup", {}, "task_name", "of Celery's own"),
+        ("celery.not_yet", {}, "task_name", "of Celery's own"),
     ],
 )
 def test_what_is_refused(make: Make, name: str, payload: Any, field: str, message: str) -> None:
@@ -63,6 +65,22 @@ def test_what_is_refused(make: Make, name: str, payload: Any, field: str, messag
 
     assert refusal.value.field == field
     assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "inner, message",
+    [
+        ("celery.group", "is a task of Celery's own"),
+        ("django_dyncron.run_background_task", "runs other tasks"),
+    ],
+)
+def test_tasks_that_send_others_are_refused_by_their_path_too(
+    make: Make, app: Celery, monkeypatch: pytest.MonkeyPatch, inner: str, message: str
+) -> None:
+    monkeypatch.setattr(f"{CELERY_TASKS}.fan_out", app.tasks[inner], raising=False)
+
+    with pytest.raises(EnqueueRefused, match=f"{inner}' {message}"):
+        make().check_task(f"{CELERY_TASKS}.fan_out", {"task_name": "x"}, "default")
 
 
 def test_a_name_imports_nothing_that_is_not_allowed(

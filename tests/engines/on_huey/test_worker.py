@@ -42,7 +42,7 @@ TASKS = "tests.engines.tasks"
 class AwayRepository(DjangoCronJobRepository):
     """A store that no worker can ask."""
 
-    async def report_start(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
+    def report_start_here(self, run_id: UUID, job_id: str, task_id: str = "") -> bool:
         raise StoreUnavailable("away")
 
 
@@ -267,12 +267,29 @@ def test_a_hook_that_cancels_after_ours_leaves_no_run_behind() -> None:
     huey.task(name="look")(lambda: seen.append(current_run()))()
     work(huey)
     assert seen == [None]
+    assert told() == ("failed", "A hook of Huey cancelled it before it began.")
+
+
+def test_a_second_delivery_that_a_hook_cancels_changes_nothing(notes: Path) -> None:
+    huey = MemoryHuey("cancelling the second")
+    for _ in range(2):
+        send(f"{TASKS}.note", {"path": str(notes), "word": "once"}, huey)
+    work(huey)
+
+    @huey.pre_execute()
+    def cancel(task: Task) -> None:
+        raise CancelExecution
+
+    work(huey)
+    assert told() == ("succeeded", "")
+    assert current_run() is None
 
 
 @pytest.mark.parametrize(
     "error, status, words",
     [
         (CancelExecution("enough"), "failed", "CancelExecution: enough"),
+        (CancelExecution("not yet", retry=True), "running", ""),
         (RetryTask("later"), "running", ""),
     ],
 )
