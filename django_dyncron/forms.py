@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -14,7 +13,7 @@ from django.forms.widgets import Script
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .conf import read_settings
+from .conf import database_alias, read_settings
 from .models import CronJob
 from .registry import registered_tasks
 from .widgets import ExpressionInput, SuggestingInput, TimeZoneInput
@@ -76,11 +75,9 @@ class CronJobForm(_ModelForm):
     """Edits a cron job, by the rules of :meth:`CronJob.full_clean`.
 
     Submitted by the button :data:`CHECK_BUTTON` it is validated and never valid to be saved.
-    Without :attr:`may_pause` it refuses to end a job, which is a pause by another name, and to
-    revive one that has ended. An empty queue becomes the one that the task suggests.
+    An empty queue becomes the one that the task suggests. A job that was paused or resumed while
+    its form was open stays so, unless the form was used to switch it.
     """
-
-    may_pause = True
 
     class Media:
         js = (Script("django_dyncron/preview.js", defer=True),)
@@ -102,11 +99,17 @@ class CronJobForm(_ModelForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        if self.instance._state.adding and self.instance._state.db is None:
+            # Where a router looks for a job id that is taken, if it has no database in mind.
+            self.instance._state.db = database_alias(read_settings()[0])
         for name in ("starts_at", "ends_at"):
             if name in self.fields:
                 self.fields[name].help_text = _("In %(zone)s time.") % {
                     "zone": timezone.get_current_timezone_name()
                 }
+        if "is_active" in self.fields:
+            # Tells what was switched here from what somebody else switched meanwhile.
+            self.fields["is_active"].show_hidden_initial = True
         if "queue" in self.fields:
             self.fields["queue"].required = False
             self.fields["queue"].help_text = _("Empty: the one the task suggests, or “default”.")
@@ -132,18 +135,13 @@ class CronJobForm(_ModelForm):
             cleaned["queue"] = task.queue if task else "default"
         return cleaned
 
-    def clean_ends_at(self) -> datetime | None:
-        ends_at: datetime | None = self.cleaned_data["ends_at"]
-        is_new = self.instance._state.adding
-        now = timezone.now()
-        if not (self.may_pause or is_new) and _is_past(ends_at, now) != _is_past(
-            self.initial.get("ends_at"), now
-        ):
-            raise ValidationError(
-                _("To end a job, or to revive one that has ended, takes the permission to pause."),
-                code="may_not_pause",
-            )
-        return ends_at
+    def clean_is_active(self) -> bool:
+        typed: bool = self.cleaned_data["is_active"]
+        # A client other than a browser may not send what the form began with: it means it.
+        tells_initial = self["is_active"].html_initial_name in self.data
+        if self.instance._state.adding or not tells_initial or "is_active" in self.changed_data:
+            return typed
+        return self.instance.is_active
 
     def add_error(self, field: str | None, error: Any) -> None:
         """Add an error; a fault of a field that this form lacks becomes one of the whole."""
@@ -152,7 +150,3 @@ class CronJobForm(_ModelForm):
             return
         for name, errors in error.error_dict.items():
             super().add_error(name if name in self.fields else None, errors)
-
-
-def _is_past(moment: datetime | None, now: datetime) -> bool:
-    return moment is not None and moment <= now

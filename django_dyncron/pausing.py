@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from django.db import IntegrityError, connections, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest, Now
 
 from .conf import database_alias, read_settings
 from .models import CronJob, Pause
+
+_AT_ONCE = 500
 
 
 def pause(jobs: QuerySet[CronJob], reason: str = "") -> list[CronJob]:
@@ -14,7 +17,7 @@ def pause(jobs: QuerySet[CronJob], reason: str = "") -> list[CronJob]:
 
     The reason given for one that is paused already stands.
     """
-    return _switch(jobs.filter(is_active=True), is_active=False, reason=reason)
+    return _switch(jobs, is_active=False, reason=reason)
 
 
 def resume(jobs: QuerySet[CronJob]) -> list[CronJob]:
@@ -22,13 +25,24 @@ def resume(jobs: QuerySet[CronJob]) -> list[CronJob]:
 
     Nothing of the past is made up.
     """
-    return _switch(jobs.filter(is_active=False), is_active=True, reason="")
+    return _switch(jobs, is_active=True, reason="")
 
 
 def _switch(jobs: QuerySet[CronJob], *, is_active: bool, reason: str) -> list[CronJob]:
-    found = list(jobs)
-    # By update(), which lets a resumed schedule count from now.
-    jobs.update(is_active=is_active, pause_reason=reason)
+    # Beneath a query of its own: what joins or groups rows cannot be locked.
+    alias = jobs.select_for_update().db
+    rows = CronJob.objects.using(alias).select_for_update().order_by("pk")
+    to_switch = rows.filter(pk__in=jobs.order_by().values("pk"), is_active=not is_active)
+    with transaction.atomic(using=alias):
+        if not connections[alias].features.has_select_for_update:
+            # A transaction that reads first could not wait for those that write.
+            rows.filter(pk=0).update(pause_reason="")
+        found = list(to_switch)
+        keys = [job.pk for job in found]
+        for start in range(0, len(keys), _AT_ONCE):
+            # By update(), which lets a resumed schedule count from now.
+            some = rows.filter(pk__in=keys[start : start + _AT_ONCE])
+            some.update(is_active=is_active, pause_reason=reason)
     return found
 
 
@@ -39,10 +53,20 @@ def pause_all(reason: str = "", by: str = "", using: str | None = None) -> Pause
     both are told of that one. It is ``None`` only if somebody resumed just then. ``using`` is a
     database alias, by default the scheduler's.
     """
+    return begin_pause(reason, by, using) or current_pause(using)
+
+
+def begin_pause(reason: str = "", by: str = "", using: str | None = None) -> Pause | None:
+    """Pause everything as :func:`pause_all` does; return ``None`` if somebody else has."""
     alias = using or _alias()
-    begun = Pause(reason=reason, paused_by=by)
-    Pause.objects.using(alias).bulk_create([begun], ignore_conflicts=True)
-    return current_pause(alias)
+    pauses = Pause.objects.using(alias)
+    try:
+        with transaction.atomic(using=alias):
+            begun = pauses.create(reason=reason, paused_by=by)
+    except IntegrityError:
+        return None
+    # Not every database gives back what it has put in by itself.
+    return pauses.get(pk=begun.pk)
 
 
 def resume_all(by: str = "", using: str | None = None) -> bool:

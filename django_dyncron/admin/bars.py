@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from ..core.policies import RunStatus
 from ..models import CronRun
-from .marks import NOTHING, Kind, kind_of
+from .marks import NOTHING, Kind, kind_of, reason_words
 from .moments import duration, exact
 
 _PLACES = 30
@@ -71,7 +71,7 @@ def _in_full(run: CronRun) -> str:
         told = f"{exact(run.scheduled_for)} – {exact(run.skipped_until)}"
     told = f"{told}: {_words(run.status)}"
     if run.reason:
-        told += f" ({run.reason})"
+        told += f" ({reason_words(run.reason)})"
     if run.started_at is not None and run.finished_at is not None:
         told += f", {duration(run.finished_at - run.started_at)}"
     return told

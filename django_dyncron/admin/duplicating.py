@@ -44,9 +44,9 @@ class DuplicateMixin(Base):
         key = initial.pop(_COPY_OF, None)
         if key is None:
             return initial
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
         job = self.get_object(request, str(key))
+        if not self.has_view_or_change_permission(request, job):
+            raise PermissionDenied
         if job is None:
             return initial
         # The scheduler's columns and the moment of creation are not for a form; nor is the name,

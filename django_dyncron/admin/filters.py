@@ -83,8 +83,12 @@ class ValueFilter(admin.SimpleListFilter):
         return [self.parameter_name, self.typed_name]
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        for choice in super().choices(changelist):
-            yield choice | {"selected": choice["selected"] and not self.typed}
+        values = [None, *(offered[0] for offered in self.lookup_choices)]
+        for value, choice in zip(values, super().choices(changelist), strict=True):
+            # Instead of what is typed, not besides.
+            query = changelist.get_query_string({self.parameter_name: value}, [self.typed_name])
+            is_selected = choice["selected"] and not self.typed
+            yield choice | {"query_string": query, "selected": is_selected}
 
     def queryset(
         self, request: HttpRequest, queryset: QuerySet[CronJob]

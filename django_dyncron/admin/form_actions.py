@@ -7,6 +7,7 @@ an action instead of saving.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
@@ -98,9 +99,20 @@ class FormActionsMixin(Base):
                 if name in allowed
             }
         get_actions: Callable[..., dict[str, Any]] = self.get_actions
+        if "action_location" not in signature(get_actions).parameters:
+            # Django takes none on the form then, so there are no buttons either.
+            return {}
         found = get_actions(request, action_location=_location.CHANGE_FORM)
         words = model_format_dict(self.opts)
         return {
-            name: (action.func, _BUTTONS.get(name, action.description % words))
+            name: (function, _BUTTONS.get(name, description % words))
             for name, action in found.items()
+            for function, description in [_parts_of(action)]
         }
+
+
+def _parts_of(action: Any) -> tuple[Callable[..., Any], str]:
+    """Return the function and the description; before Django 6.1 an action was a tuple."""
+    if isinstance(action, tuple):
+        return action[0], action[2]
+    return action.func, action.description

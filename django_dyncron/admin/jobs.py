@@ -25,6 +25,7 @@ from .database import SchedulerDatabaseMixin
 from .deleting import DeleteWarningMixin
 from .filters import QueueFilter, StateFilter, TaskFilter, TimeZoneFilter
 from .latest import look_at, view_of
+from .links import may_see_runs
 from .marks import JOB_STATES, NOTHING, OVERDUE, error_html, mark
 from .moments import moment_html
 from .overview import OverviewMixin
@@ -39,7 +40,8 @@ class CronJobChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        look_at(self.result_list)
+        site = self.model_admin.admin_site
+        look_at(self.result_list, shows_runs=may_see_runs(request, site))
 
 
 class CronJobAdminMixin(
@@ -114,7 +116,7 @@ class CronJobAdminMixin(
             mark(ahead.state, JOB_STATES[ahead.state]),
             mark(JobState.BROKEN, OVERDUE) if view.is_overdue else "",
             format_html("<small>{}</small>", ahead.pause_reason) if ahead.pause_reason else "",
-            error_html(ahead.error),
+            error_html(ahead.error, is_cut=not view.is_alone),
         )
 
     @admin.display(description=_("when"), ordering="cron_expression")
@@ -157,11 +159,6 @@ class CronJobAdminMixin(
             fields.append("is_active")
         return fields
 
-    def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        form: Any = super().get_form(request, *args, **options)
-        form.may_pause = self.has_pause_permission(request)
-        return form
-
     def save_model(self, request: HttpRequest, obj: CronJob, *args: Any) -> None:
         if obj.is_active:
             obj.pause_reason = ""
@@ -173,7 +170,8 @@ class CronJobAdminMixin(
         job: CronJob | None = super().get_object(request, *args, **options)
         if job is not None:
             # Before a form puts unsaved values into it.
-            look_at([job])
+            shows_runs = may_see_runs(request, self.admin_site)
+            look_at([job], shows_runs=shows_runs, is_alone=True)
         return job
 
     def changeform_view(

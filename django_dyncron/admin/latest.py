@@ -24,7 +24,8 @@ class JobView:
     """A job as it is shown at the instant ``now``.
 
     ``words`` say when it runs, if it can. ``runs`` are its newest ones, oldest first, and
-    ``latest_run`` is the last one that was not skipped, even if it is older than these.
+    ``latest_run`` is the last one that was not skipped, even if it is older than these; there are
+    none for those who may not see runs. ``is_alone`` tells a page of its own from a row.
     """
 
     now: datetime
@@ -33,15 +34,16 @@ class JobView:
     is_overdue: bool
     runs: Sequence[CronRun]
     latest_run: CronRun | None
+    is_alone: bool
 
 
-def look_at(jobs: Iterable[CronJob]) -> None:
-    """Work out the view of each of ``jobs``, in two queries however many they are.
+def look_at(jobs: Iterable[CronJob], *, shows_runs: bool = False, is_alone: bool = False) -> None:
+    """Work out the view of each of ``jobs``, in two queries however many a page has.
 
-    It takes two more if of some all the newest runs were skipped.
+    It takes two more if of some all the newest runs were skipped, and none without runs.
     """
     jobs = list(jobs)
-    runs = newest_runs(jobs)
+    runs = newest_runs(jobs) if shows_runs else {job.job_id: [] for job in jobs}
     latest = _not_skipped(jobs, runs)
     now, rules = timezone.now(), planning_rules()
     for job in jobs:
@@ -52,6 +54,7 @@ def look_at(jobs: Iterable[CronJob]) -> None:
             is_overdue(job, now, rules),
             runs[job.job_id],
             latest.get(job.job_id),
+            is_alone,
         )
 
 

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
-from ..core.policies import RunStatus
+from ..core.policies import RunStatus, SkipReason
 from ..outlook import JobState
 
 JOB_STATES = {
@@ -19,6 +19,14 @@ JOB_STATES = {
     JobState.ENDED: _("Ended"),
 }
 OVERDUE = _("Overdue")
+
+_SKIP_REASONS: dict[str, object] = {
+    SkipReason.MISFIRE: _("missed"),
+    SkipReason.OVERLAP: _("overlapping"),
+    SkipReason.PAUSED: _("paused"),
+    SkipReason.SUPERSEDED: _("a newer slot was run"),
+    SkipReason.DELETED: _("job deleted"),
+}
 
 NOTHING = mark_safe('<span class="dyncron-nothing">–</span>')
 """What a cell shows when there is nothing to show."""
@@ -67,9 +75,16 @@ def mark(state: str, words: object) -> SafeString:
     )
 
 
-def error_html(error: str) -> SafeString:
-    """Return an error cut to what a table cell can hold, whole in its ``title``."""
+def reason_words(reason: str) -> str:
+    """Return a :class:`SkipReason` in words."""
+    return str(_SKIP_REASONS.get(reason, reason))
+
+
+def error_html(error: str, *, is_cut: bool = True) -> SafeString:
+    """Return an error, cut to what a table cell can hold and whole in its ``title``."""
     if not error:
         return SafeString("")
+    if not is_cut:
+        return format_html('<span class="dyncron-error">{}</span>', error)
     shown = error if len(error) <= 160 else f"{error[:159]}…"
     return format_html('<span class="dyncron-error" title="{}">{}</span>', error, shown)

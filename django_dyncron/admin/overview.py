@@ -24,6 +24,7 @@ from ..load import PlannedLoad, planned_load
 from ..models import CronJob, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in
 from .banners import BannersMixin
+from .crumbs import HAS_CRUMBS_IN_LIST
 from .load_charts import hours_chart, hours_table, week_chart, week_table
 from .marks import JOB_STATES, error_html, mark
 from .moments import moment_html
@@ -89,18 +90,20 @@ class OverviewMixin(BannersMixin):
             **self.admin_site.each_context(request),
             "title": _("Overview"),
             "opts": self.opts,
+            "has_crumbs_in_list": HAS_CRUMBS_IN_LIST,
             "jobs_url": self._address("changelist"),
             **_of_load(counts.load),
-            **self._of_jobs(alias, counts),
+            **self._of_jobs(request, counts),
             **self.banner_context(request),
         }
         if request.user.has_perm("django_dyncron.view_replica"):
             context |= _of_replicas(alias)
         return TemplateResponse(request, "admin/django_dyncron/cronjob/overview.html", context)
 
-    def _of_jobs(self, alias: str, counts: Counts) -> dict[str, Any]:
+    def _of_jobs(self, request: HttpRequest, counts: Counts) -> dict[str, Any]:
         now = timezone.now()
-        jobs = CronJob.objects.using(alias)
+        # What a list restricted to some jobs does not show is not to be read here.
+        jobs = self.get_queryset(request)
         listing = self._address("changelist")
         return {
             "states": [

@@ -38,23 +38,22 @@ class PauseEverythingMixin(BannersMixin, JobPermissionsMixin):
 
     def pause_everything(self, request: HttpRequest) -> HttpResponse:
         """Ask for the reason, then pause."""
-        if not self.has_pause_permission(request):
+        if not self._may_pause_everything(request):
             raise PermissionDenied
-        if pausing.current_pause() is not None:
-            self.message_user(request, _("Everything is paused already."), messages.WARNING)
-            return self._back_to_list()
         reason = given_reason(request)
-        if reason is None:
+        if reason is None and pausing.current_pause() is None:
             return ask_reason(self, request, _("Pause everything"))
-        pause = pausing.pause_all(reason, username(request))
-        if pause is not None:
+        pause = None if reason is None else pausing.begin_pause(reason, username(request))
+        if pause is None:
+            self.message_user(request, _("Everything is paused already."), messages.WARNING)
+        else:
             note = f"Paused everything: {reason}" if reason else "Paused everything."
             log(request, [pause], note)
         return self._back_to_list()
 
     def resume_everything(self, request: HttpRequest) -> HttpResponse:
         """Resume, if everything is paused."""
-        if not self.has_pause_permission(request):
+        if not self._may_pause_everything(request):
             raise PermissionDenied
         pause = pausing.current_pause()
         if pause is not None and pausing.resume_all(username(request)):
@@ -65,10 +64,13 @@ class PauseEverythingMixin(BannersMixin, JobPermissionsMixin):
 
     def banner_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().banner_context(request)
-        if self.has_pause_permission(request):
+        if self._may_pause_everything(request):
             wanted = _PAUSE if context["dyncron_pause"] is None else _RESUME
             context[f"dyncron_{wanted}_url"] = self._address_of(self._name_of(wanted))
         return context
+
+    def _may_pause_everything(self, request: HttpRequest) -> bool:
+        return self.has_pause_permission(request) and self.has_view_permission(request)
 
     def _back_to_list(self) -> HttpResponse:
         return HttpResponseRedirect(self._address_of(self._name_of("changelist")))

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
+from .crumbs import HAS_CRUMBS_IN_LIST
 from .database import Base
 from .form_actions import FORM_ACTION
 
@@ -49,6 +50,7 @@ def ask_reason(
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
+        "has_crumbs_in_list": HAS_CRUMBS_IN_LIST,
         "back_url": request.get_full_path() if names else "..",
         "title": title,
         "names": names[:most_names],

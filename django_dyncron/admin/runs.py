@@ -20,7 +20,8 @@ from ..models import CronRun
 from .capped import CappedPaginator
 from .database import ReadOnlyMixin, SchedulerDatabaseMixin
 from .filters import JobFilter
-from .marks import NOTHING, error_html, mark
+from .links import may_see_runs
+from .marks import NOTHING, error_html, mark, reason_words
 from .moments import duration, exact
 from .run_filters import EnqueuerFilter
 from .task_links import link_tasks, task_html
@@ -201,7 +202,7 @@ def took(run: CronRun) -> str:
 def outcome_of(run: CronRun) -> SafeString:
     """Return the status of a run in words and, if it was skipped, why."""
     words = run.get_status_display()
-    return mark(run.status, f"{words} ({run.reason})" if run.reason else words)
+    return mark(run.status, f"{words} ({reason_words(run.reason)})" if run.reason else words)
 
 
 def _to_the_second(moment: datetime | None) -> str:
@@ -210,8 +211,7 @@ def _to_the_second(moment: datetime | None) -> str:
 
 def runs_url(job_id: str, request: HttpRequest, site: admin.AdminSite) -> str | None:
     """Return the address of a job's runs; ``None`` for those who may not see them."""
-    runs_admin = site._registry.get(CronRun)
-    if runs_admin is None or not runs_admin.has_view_permission(request):
+    if not may_see_runs(request, site):
         return None
     try:
         listing = reverse("admin:django_dyncron_cronrun_changelist", current_app=site.name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+from django import VERSION
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
@@ -73,6 +75,18 @@ def a_run(job_id: str, slot: str | None, status: str, **values: Any) -> CronRun:
         id=uuid4(), job_id=job_id, scheduled_for=moment, status=status, task_name=TASK, **values
     )
     return run
+
+
+def crumbs(answer: Any) -> list[Any]:
+    """Return the breadcrumbs of a page: address and words, of the last one the words alone."""
+    found = re.search(
+        r'<(div|ol) class="breadcrumbs">(.*?)</\1>', answer.content.decode(), re.DOTALL
+    )
+    assert found
+    # Text and links before Django 6.1, then a list.
+    assert found[1] == ("ol" if VERSION >= (6, 1) else "div")
+    words = re.sub(r"<[^>]+>", " ", found[2].split("</a>")[-1]).replace("&rsaquo;", "")
+    return [*re.findall(r'<a href="([^"]*)">([^<]*)</a>', found[2]), words.strip()]
 
 
 def form_data(**values: Any) -> dict[str, Any]:

@@ -6,10 +6,13 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.http import HttpRequest
 from django.test import Client
 from django.urls import reverse
 
+from django_dyncron.admin import CronJobAdmin
 from django_dyncron.models import CronJob, CronRun
 from tests.django.admin_pages import JOBS, TASK, a_job, a_run, at, client_with, form_data
 
@@ -310,6 +313,22 @@ def test_a_form_to_duplicate_takes_what_one_may_see_and_add() -> None:
     assert "Select a single cron job to duplicate." in page(
         on_list(both, "duplicate_job", job, a_job("other"))
     )
+
+
+class _WithSecretsAdmin(CronJobAdmin):
+    def has_view_permission(self, request: HttpRequest, obj: CronJob | None = None) -> bool:
+        return super().has_view_permission(request) and (obj is None or obj.job_id != "secret")
+
+    has_change_permission = has_view_permission
+
+
+def test_a_job_that_one_may_not_see_cannot_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin.site._registry[CronJob], "__class__", _WithSecretsAdmin)
+    adder = client_with("view_cronjob", "add_cronjob")
+    secret, plain = a_job("secret"), a_job("plain")
+
+    assert adder.get(f"{JOBS}add/?_copy_of={secret.pk}").status_code == 403
+    assert adder.get(f"{JOBS}add/?_copy_of={plain.pk}").status_code == 200
 
 
 # --- delete ---------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
+from django.contrib.messages import get_messages
 from django.test import Client
 
 from django_dyncron.models import Pause, Replica
-from tests.django.admin_pages import JOBS, a_job, at, client_with
+from tests.django.admin_pages import JOBS, a_job, at, client_with, crumbs
 
 pytestmark = pytest.mark.django_db
 
@@ -79,6 +80,40 @@ def test_who_comes_second_pauses_and_resumes_nothing(pauser: Client) -> None:
 
     assert Pause.objects.values_list("paused_by", "resumed_by").get() == ("bob", "ann")
     assert log() == [("ann", "Resumed everything.")]
+
+
+def test_who_is_overtaken_while_pausing_is_told_and_not_logged(
+    pauser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pause.objects.create(reason="First.", paused_by="bob")
+    # As it was when the other one had not pressed yet.
+    monkeypatch.setattr("django_dyncron.admin.pausing.pausing.current_pause", lambda: None)
+
+    answer = pauser.post(PAUSE, {"reason": "Second."})
+    assert answer.headers["Location"] == JOBS
+    assert log() == []
+    assert Pause.objects.values_list("reason", "paused_by").get() == ("First.", "bob")
+    told = [str(message) for message in get_messages(answer.wsgi_request)]
+    assert told == ["Everything is paused already."]
+
+
+def test_to_pause_everything_takes_the_permission_to_look_besides() -> None:
+    blind = client_with("pause_cronjob")
+
+    assert blind.get(PAUSE).status_code == 403
+    assert blind.post(PAUSE, {"reason": ""}).status_code == 403
+    Pause.objects.create()
+    assert blind.post(RESUME).status_code == 403
+    assert Pause.objects.filter(until=None).count() == 1
+
+
+def test_the_page_tells_the_way_back(pauser: Client) -> None:
+    assert crumbs(pauser.get(PAUSE)) == [
+        ("/admin/", "Home"),
+        ("/admin/django_dyncron/", "Cron jobs"),
+        (JOBS, "Cron jobs"),
+        "Pause everything",
+    ]
 
 
 def test_to_pause_everything_takes_the_permission_to_pause() -> None:

@@ -8,7 +8,9 @@ from uuid import uuid4
 import pytest
 
 from django_dyncron.admin.bars import bars
-from django_dyncron.admin.marks import NOTHING
+from django_dyncron.admin.marks import NOTHING, reason_words
+from django_dyncron.admin.runs import outcome_of
+from django_dyncron.core.policies import SkipReason
 from django_dyncron.models import CronRun
 from tests.django.admin_pages import at
 
@@ -33,7 +35,7 @@ def test_each_bar_says_slot_outcome_and_duration() -> None:
     ) == [
         "2026-11-30 09:00 UTC: succeeded, 2 min 0 s",
         "2026-11-30 10:00 UTC: failed",
-        "2026-11-30 11:00 UTC: skipped (overlap)",
+        "2026-11-30 11:00 UTC: skipped (overlapping)",
         "2026-11-30 12:00 UTC – 2026-11-30 14:00 UTC: skipped",
         "2026-11-30 15:07 UTC by hand: running",
     ]
@@ -73,3 +75,25 @@ def test_outcomes_differ_by_shape_not_by_colour_alone(others: tuple[str, ...]) -
 
 def test_where_there_was_no_run_there_is_no_image() -> None:
     assert bars([]) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "reason, words",
+    [
+        (SkipReason.MISFIRE, "missed"),
+        (SkipReason.OVERLAP, "overlapping"),
+        (SkipReason.PAUSED, "paused"),
+        (SkipReason.SUPERSEDED, "a newer slot was run"),
+        (SkipReason.DELETED, "job deleted"),
+        ("of a later release", "of a later release"),
+    ],
+)
+def test_why_a_slot_was_skipped_is_said_in_words(reason: str, words: str) -> None:
+    run = a_run("2026-11-30T09:00Z", "skipped", reason=reason)
+
+    assert titles(run) == [f"2026-11-30 09:00 UTC: skipped ({words})"]
+    assert f"skipped ({words})" in outcome_of(run)
+
+
+def test_every_reason_has_words() -> None:
+    assert [reason for reason in SkipReason if reason_words(reason) == reason] == ["paused"]

@@ -82,7 +82,7 @@ def test_a_run_in_full(everything: Client) -> None:
 
     text = page(everything, f"{RUNS}{run.pk}/change/")
 
-    assert "skipped (overlap)" in text
+    assert "skipped (overlapping)" in text
     assert "&quot;user_id&quot;: 7" in text
     assert "2026-11-30 12:00:00 UTC" in text
     assert str(run.pk) in text

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def viewer() -> Client:
-    return client_with("view_cronjob")
+    return client_with("view_cronjob", "view_cronrun")
 
 
 def page(client: Client, query: str = "") -> str:
@@ -101,6 +101,43 @@ def test_a_manual_run_counts_as_the_last_one(viewer: Client) -> None:
 
     assert "succeeded" in text
     assert "2026-11-30 09:05 UTC" in text
+
+
+def test_what_became_of_runs_is_for_those_who_may_see_runs() -> None:
+    job = a_job()
+    a_run("newsletter", "2026-11-30T09:00Z", "failed", error="OSError", reason="misfire")
+    CronJob.objects.update(last_run_at=at("2026-11-30T09:00Z"))
+    blind = client_with("view_cronjob", name="blind")
+
+    assert "2026-11-30 09:00 UTC" in last_run(blind)
+    for text in (page(blind), page(blind, f"{job.pk}/change/")):
+        assert "</span> failed" not in text
+        assert "dyncron-bars" not in text
+    seeing = client_with("view_cronjob", "view_cronrun", name="seeing")
+    assert "2026-11-30 09:00 UTC: failed (missed)</title>" in page(seeing)
+    assert "</span> failed" in last_run(seeing)
+    assert "</span> failed" in page(seeing, f"{job.pk}/change/")
+
+
+def test_a_long_error_is_cut_in_the_list_and_whole_on_the_form(viewer: Client) -> None:
+    job = a_job()
+    CronJob.objects.update(
+        last_error="E" * 200,
+        is_settled=True,
+        plan_from=None,
+        planned_cron_expression="30 6 * * *",
+        planned_time_zone="",
+        planned_dst_gap="run_after",
+        planned_dst_fold="first",
+        planned_in_zone="",
+    )
+
+    def shown(query: str) -> list[str]:
+        text = page(viewer, query)
+        return re.findall(r'<span class="dyncron-error"[^>]*>(.*?)</span>', text)
+
+    assert shown("") == ["E" * 159 + "…"]
+    assert shown(f"{job.pk}/change/") == ["E" * 200]
 
 
 def test_what_people_typed_stays_text(viewer: Client) -> None:
@@ -220,6 +257,10 @@ def test_what_is_offered_are_the_newest_values_and_the_rest_is_typed(
     assert ">mail</a>" in text
     assert ">legacy</a>" not in text
     assert ids(viewer, "?queue__icontains=leg") == ["old"]
+    # To choose a value is to give up what was typed.
+    text = page(viewer, "?queue__icontains=leg&state=active")
+    assert '<a href="?queue=mail&amp;state=active">mail</a>' in text
+    assert '<li><a href="?state=active">All</a>' in text
 
 
 def test_every_column_can_be_sorted_by_but_the_state(viewer: Client) -> None:

@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib import admin
 from django.core.cache import cache
 from django.db import connection
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from django_dyncron.admin import CronJobAdmin
 from django_dyncron.models import CronJob, Replica
 from django_dyncron.pausing import pause_all
-from tests.django.admin_pages import JOBS, TASK, a_job, client_with
+from tests.django.admin_pages import JOBS, TASK, a_job, client_with, crumbs
 from tests.django.overview_page import MONDAY, OVERVIEW, page, section, text_of
 
 pytestmark = pytest.mark.django_db
@@ -116,6 +120,37 @@ def test_what_is_broken_or_paused_says_why(viewer: Client) -> None:
 
     assert text_of(section(html, "Broken")) == "february Day 31 does not exist in February."
     assert text_of(section(html, "Paused")) == "invoices until the audit is over"
+
+
+class _MineAdmin(CronJobAdmin):
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CronJob]:
+        return super().get_queryset(request).filter(job_id__startswith="mine-")
+
+
+@time_machine.travel(MONDAY, tick=False)
+def test_jobs_that_the_list_hides_are_not_listed_here(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin.site._registry[CronJob], "__class__", _MineAdmin)
+    for whose in ("mine", "theirs"):
+        overdue(f"{whose}-1", 10)
+        broken(f"{whose}-2", f"Error of {whose}.")
+        paused(f"{whose}-3", f"Reason of {whose}.")
+
+    html = page(viewer)
+
+    assert "theirs" not in html
+    assert text_of(section(html, "Broken")) == "mine-2 Error of mine."
+    assert text_of(section(html, "Paused")) == "mine-3 Reason of mine."
+
+
+def test_it_tells_the_way_back(viewer: Client) -> None:
+    assert crumbs(viewer.get(OVERVIEW)) == [
+        ("/admin/", "Home"),
+        ("/admin/django_dyncron/", "Cron jobs"),
+        (JOBS, "Cron jobs"),
+        "Overview",
+    ]
 
 
 @time_machine.travel(MONDAY, tick=False)

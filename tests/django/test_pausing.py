@@ -5,18 +5,20 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from io import StringIO
+from time import sleep
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from django_dyncron.core.planning import PlanningRules
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.models import CronJob, CronRun, Pause
 from django_dyncron.outlook import JobState, outlook
-from django_dyncron.pausing import current_pause, pause, pause_all, resume, resume_all
+from django_dyncron.pausing import begin_pause, current_pause, pause, pause_all, resume, resume_all
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock, RecordingEnqueuer
 from tests.django.admin_pages import a_job
@@ -59,6 +61,38 @@ def test_only_what_is_not_so_yet_is_paused_or_resumed() -> None:
     assert resume(CronJob.objects.all()) == []
 
 
+def test_jobs_are_paused_whatever_query_finds_them() -> None:
+    CronJob.objects.bulk_create(
+        CronJob(job_id=f"job-{number}", task_name="t", cron_expression="0 0 * * *")
+        for number in range(1001)
+    )
+    counted = CronJob.objects.values("queue").annotate(Count("pk")).values("queue")
+    grouped = CronJob.objects.filter(queue__in=counted).annotate(jobs=Count("pk")).distinct()
+    assert len(pause(grouped.order_by("-job_id"), "All.")) == 1001
+    assert CronJob.objects.filter(is_active=False, pause_reason="All.").count() == 1001
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("was_active", [True, False])
+def test_who_comes_second_has_changed_nothing(was_active: bool) -> None:
+    a_job("report", is_active=was_active)
+
+    def press() -> list[CronJob]:
+        try:
+            jobs = CronJob.objects.all()
+            return pause(jobs, "Second.") if was_active else resume(jobs)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            CronJob.objects.update(is_active=not was_active, pause_reason="First.")
+            second = pool.submit(press)
+            sleep(0.3)
+        assert second.result() == []
+    assert CronJob.objects.get().pause_reason == "First."
+
+
 def test_a_scheduler_leaves_the_reason_alone() -> None:
     a_job("report", is_active=False, pause_reason="Why.", next_run_at=at("2020-01-01T00:00Z"))
     job = CronJob.objects.get()
@@ -78,6 +112,7 @@ def test_everything_is_paused_once_and_resumed_once() -> None:
     assert (begun.reason, begun.paused_by, begun.until) == ("Moving the database.", "ann", None)
     assert abs(begun.since - timezone.now()) < timedelta(seconds=30)
     assert pause_all("Me too.", "bob") == begun
+    assert begin_pause("Me too.", "bob") is None
     assert current_pause() == begun
     assert resume_all("bob") is True
     assert resume_all("ann") is False

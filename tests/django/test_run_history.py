@@ -92,6 +92,20 @@ def test_of_no_jobs_there_is_no_history() -> None:
     assert newest_runs([unsaved]) == {"unsaved": []}
 
 
+def test_a_thousand_jobs_are_looked_up_at_once() -> None:
+    CronJob.objects.bulk_create(
+        CronJob(job_id=f"job-{number}", task_name="t", cron_expression="0 0 * * *")
+        for number in range(1001)
+    )
+    CronRun.objects.bulk_create([a_run(f"job-{number}", 1) for number in range(1001)])
+    jobs = list(CronJob.objects.order_by("pk"))
+    with CaptureQueriesContext(connection) as queries:
+        found = newest_runs(jobs)
+    assert [minutes(runs) for runs in found.values()] == [[1]] * 1001
+    assert len(queries) == 4
+    assert len(latest_runs(jobs)) == 1001
+
+
 @pytest.fixture
 def _by_index() -> None:
     """Have PostgreSQL go by an index if it can: among so few rows it would rather read them all."""

@@ -85,6 +85,22 @@ def test_a_pause_of_everything_counts() -> None:
 
 
 @pytest.mark.django_db
+def test_a_pause_that_ended_long_ago_counts_at_its_time() -> None:
+    CronJob.objects.create(**MORNING)
+    Pause.objects.create(since=at("2019-11-30T05:00Z"), until=at("2019-12-01T06:00Z"))
+    assert [len(tick_at(f"2019-{day}T06:00Z")) for day in ("11-29", "11-30", "12-01")] == [1, 0, 1]
+
+
+@pytest.mark.django_db
+def test_the_seconds_do_not_matter_to_a_pause() -> None:
+    CronJob.objects.create(**MORNING)
+    Pause.objects.create(since=at("2019-11-30T05:59Z"), until=at("2019-11-30T06:00:10Z"))
+    Pause.objects.create(since=at("2019-12-01T06:00:10Z"), until=at("2019-12-01T06:01Z"))
+    ask = ("11-30T06:00:05Z", "11-30T06:00:59Z", "12-01T06:00:05Z", "12-01T06:00:59Z")
+    assert [len(tick_at(f"2019-{moment}")) for moment in ask] == [0, 0, 1, 1]
+
+
+@pytest.mark.django_db
 def test_nothing_is_left_behind_and_nothing_is_run() -> None:
     CronJob.objects.create(**MORNING)
     before = [list(table.objects.values()) for table in TABLES]
