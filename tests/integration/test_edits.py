@@ -101,9 +101,9 @@ def test_an_edit_of_a_due_job_moves_on_without_firing(cluster: Cluster) -> None:
 
 
 def test_a_form_left_open_across_a_run_does_not_move_the_cursor_back(cluster: Cluster) -> None:
+    _wait_for_room_in_this_minute()
     due = cluster.add_missed(["report"], slots=3, ends_at=NEW_YEAR)
     stale = cluster.jobs.get()
-    _wait_for_room_in_this_minute()
     replica = cluster.start_one(*HALF_SECOND)
     cluster.wait_for_enqueued(3)
     wait_until(lambda: cluster.runs.filter(status="enqueued").count() == 3, NEXT_TICK)
