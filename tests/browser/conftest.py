@@ -5,12 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 
 if TYPE_CHECKING:
+    from django.test import Client
     from playwright.sync_api import Browser
 
     from .visits import Visits
@@ -72,3 +75,41 @@ def tick(
         subprocess.run(command, env=process_environment(database_url), check=True, timeout=60)
 
     return tick
+
+
+@pytest.fixture
+def operator(transactional_db: None) -> Client:
+    """Somebody who may do anything, on a site with jobs in every state, and with a history."""
+    from django.contrib.auth.models import Group, User
+    from django.test import Client
+    from django.utils import timezone
+
+    from django_dyncron.models import CronRun, Replica
+    from tests.django.admin_pages import TASK, a_job
+
+    ann = User.objects.create_superuser("ann")
+    Group.objects.create(name="editors")
+    a_job("broken", last_error="InvalidCronExpression: no", cron_expression="* * * *")
+    a_job("paused", is_active=False, pause_reason="deploy")
+    a_job("failing", last_error="boom")
+    a_job("newsletter", description="Every morning.")
+    for number, status in enumerate(("succeeded", "failed", "skipped", "running", "lost")):
+        moment = timezone.now() - timedelta(minutes=number + 1)
+        CronRun.objects.create(
+            id=UUID(int=number),
+            job_id="newsletter",
+            task_name=TASK,
+            scheduled_for=moment,
+            created_at=moment,
+            status=status,
+            error="boom" if status == "failed" else "",
+            replica="web-1",
+        )
+    for replica_id, seconds in (("web-1", 5), ("web-2", 900)):
+        moment = timezone.now() - timedelta(seconds=seconds)
+        Replica.objects.create(
+            replica_id=replica_id, seen_at=moment, tick_interval_seconds=30, version="0.1"
+        )
+    client = Client()
+    client.force_login(ann)
+    return client

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -17,42 +16,11 @@ from playwright.sync_api import Page
 
 from django_dyncron import pausing
 from django_dyncron.models import CronJob, CronRun, Replica
-from tests.django.admin_pages import JOBS, REPLICAS, RUNS, TASK, a_job
+from tests.django.admin_pages import JOBS, REPLICAS, RUNS
 
 from .visits import Visits
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def operator(transactional_db: None) -> Client:
-    """Somebody who may do anything, on a site with jobs in every state, and with a history."""
-    ann = User.objects.create_superuser("ann")
-    Group.objects.create(name="editors")
-    a_job("broken", last_error="InvalidCronExpression: no", cron_expression="* * * *")
-    a_job("paused", is_active=False, pause_reason="deploy")
-    a_job("failing", last_error="boom")
-    a_job("newsletter", description="Every morning.")
-    for number, status in enumerate(("succeeded", "failed", "skipped", "running", "lost")):
-        moment = timezone.now() - timedelta(minutes=number + 1)
-        CronRun.objects.create(
-            id=UUID(int=number),
-            job_id="newsletter",
-            task_name=TASK,
-            scheduled_for=moment,
-            created_at=moment,
-            status=status,
-            error="boom" if status == "failed" else "",
-            replica="web-1",
-        )
-    for replica_id, seconds in (("web-1", 5), ("web-2", 900)):
-        moment = timezone.now() - timedelta(seconds=seconds)
-        Replica.objects.create(
-            replica_id=replica_id, seen_at=moment, tick_interval_seconds=30, version="0.1"
-        )
-    client = Client()
-    client.force_login(ann)
-    return client
 
 
 @pytest.fixture(
@@ -125,6 +93,7 @@ def test_axe_finds_no_more_than_on_the_stock_pages(page: Page, stock: set[str]) 
         page,
         "/admin/django_dyncron/",
         JOBS,
+        f"{JOBS}add/",
         f"{JOBS}{job.pk}/delete/",
         f"{JOBS}pause-everything/",
         f"{RUNS}{run.pk}/change/",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
-from tests.django.admin_pages import JOBS, client_with
+from django_dyncron.models import CronJob, CronRun
+from tests.django.admin_pages import JOBS, REPLICAS, RUNS, client_with
 
 from .csp import POLICY
 from .visits import Visits
@@ -19,6 +21,21 @@ def test_every_page_comes_with_the_policy(visits: Visits) -> None:
 
     assert answer is not None
     assert answer.headers["content-security-policy"] == POLICY == "default-src 'self'"
+
+
+def test_no_page_breaks_the_policy(visits: Visits, operator: Client, scripting: bool) -> None:
+    page = visits.begin(operator, java_script_enabled=scripting)
+    job, run = CronJob.objects.get(job_id="newsletter"), CronRun.objects.latest("created_at")
+    of_job = [f"{JOBS}{job.pk}/{name}/" for name in ("change", "delete", "history")]
+    pages = [JOBS, f"{JOBS}add/", f"{JOBS}overview/", f"{JOBS}pause-everything/", *of_job]
+    others = [RUNS, f"{RUNS}{run.pk}/change/", REPLICAS, f"{REPLICAS}web-1/change/"]
+
+    for path in ["/admin/django_dyncron/", *pages, *others]:
+        answer = page.goto(path)
+        assert answer is not None
+        assert answer.ok, path
+
+    assert visits.complaints == []
 
 
 @pytest.mark.parametrize(
