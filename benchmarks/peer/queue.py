@@ -11,14 +11,15 @@ import asyncio
 import gc
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from importlib import import_module
 from time import perf_counter
-from uuid import uuid5
+from uuid import NAMESPACE_DNS, uuid5
 
 import django
 from asgiref.sync import sync_to_async
+from django.core.management import call_command
 
 from django_dyncron.core.definitions import Run
 from django_dyncron.core.runs import Outcome
@@ -148,7 +149,7 @@ def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]
     from django_dyncron.testing import FakeClock
     from tests.engines.engine import Engine
 
-    engine: type[Engine] = __import__(f"tests.engines.on_{name}.engine", fromlist=["Engine"]).Engine
+    engine: type[Engine] = import_module(f"tests.engines.on_{name}.engine").Engine
     queue = getattr(engine, "queue", "default")
     enqueuer = load_enqueuers(get_settings())["default"]
     clock = FakeClock(NOON)
@@ -158,7 +159,7 @@ def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]
     add_minutely("default", count, NOON)
     CronJob.objects.update(task_name=engine.native_task, payload=PAYLOAD, queue=queue)
     vacuum("default")
-    namespace = uuid5(__import__("uuid").NAMESPACE_DNS, "benchmark")
+    namespace = uuid5(NAMESPACE_DNS, "benchmark")
     rounds = iter(range(10_000))
 
     def some_runs() -> list[Run]:
@@ -226,23 +227,15 @@ async def measure(name: str, count: int, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-@contextmanager
-def _set_up() -> Iterator[None]:
-    from django.core.management import call_command
-
-    django.setup()
-    call_command("migrate", verbosity=0)
-    yield
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("name", choices=SINGLE)
     parser.add_argument("--runs", type=int, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     options = parser.parse_args()
-    with _set_up():
-        print(json.dumps(asyncio.run(measure(options.name, options.runs, options.rounds))))
+    django.setup()
+    call_command("migrate", verbosity=0)
+    print(json.dumps(asyncio.run(measure(options.name, options.runs, options.rounds))))
 
 
 if __name__ == "__main__":

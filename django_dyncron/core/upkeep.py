@@ -60,10 +60,6 @@ class Upkeep:
         lets_through = (StoreUnavailable,)
         await isolated(name, action, self._parts.observers, lets_through=lets_through)
 
-    async def _tell_step(self, name: str, action: Awaitable[None]) -> None:
-        # A store that is away is no reason to stop delivering what is claimed.
-        await isolated(name, action, self._parts.observers)
-
     def seconds_to_next(self) -> float:
         """Return how soon a tick is needed for upkeep's sake; infinity if any tick will do."""
         instant = self._parts.clock.monotonic()
@@ -117,7 +113,9 @@ class Upkeep:
                 async with asyncio.timeout(BEAT_SECONDS):
                     await is_over.wait()
             except TimeoutError:
-                await self._tell_step("the heartbeat", self.beat_if_due(self._parts.time.now()))
+                # A store that is away is no reason to stop delivering what is claimed.
+                beat = self.beat_if_due(self._parts.time.now())
+                await isolated("the heartbeat", beat, self._parts.observers)
 
     async def _beat(self, now: datetime, *, is_last: bool = False) -> None:
         held = [*self._parts.courier.in_hand(), *self._ledger.runs()]

@@ -131,6 +131,8 @@ class BrokerTaskEnqueuer(ITaskEnqueuer, Generic[M]):
     def _leave_alone(self, work: Future[None]) -> None:
         """Go on with another thread, after a rest."""
         self._hanging.append(work)
+        # Or the thread would wait for more, once it is free.
+        self._threads.close(0.0)
         self._threads = self._new_thread()
         self._rests_until = monotonic() + _REST_SECONDS
 

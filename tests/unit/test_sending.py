@@ -139,8 +139,12 @@ async def test_a_client_that_hangs_is_given_up_left_alone_and_tried_again(
     monkeypatch.setattr(queue, "_rests_until", 0.0)
     # The thread that hangs is still there; another one sends.
     assert await outcomes(queue, 2) == [Outcome.ENQUEUED] * 2
+    hung = {each for each in threading.enumerate() if each.name.startswith("dyncron-Queue")}
     client.let_go.set()
     await queue.aclose()
+    for thread in hung:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in hung)
 
 
 async def test_no_more_than_a_few_threads_are_left_hanging(
