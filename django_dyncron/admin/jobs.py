@@ -89,7 +89,7 @@ class CronJobAdminMixin(
         ),
         (
             _("Delivery"),
-            {"classes": ("collapse",), "fields": ("delivery", "enqueuer", "options")},
+            {"classes": ("collapse",), "fields": ("delivery", "enqueuer", "options", "ping_url")},
         ),
     )
     _now = (_("Now"), {"fields": (("state", "next_run", "last_run"),)})

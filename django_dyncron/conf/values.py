@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 
@@ -26,8 +27,9 @@ class DyncronSettings:
 
     Durations are in the unit of their name. A ``lock_provider`` or ``enqueuer`` of ``None`` is one
     that was not set, an ``on_lock_error`` of ``None`` leaves the choice to the scheduler, a
-    ``run_retention_days`` of ``None`` keeps every run. ``lock_ttl_seconds`` and ``time_zone`` hold
-    the values that count, worked out if they were not set.
+    ``run_retention_days`` of ``None`` keeps every run, a ``health_token`` of ``None`` is asked of
+    nobody. ``lock_ttl_seconds`` and ``time_zone`` hold the values that count, worked out if they
+    were not set.
     """
 
     lock_provider: str | Mapping[str, Any] | None = None
@@ -44,6 +46,10 @@ class DyncronSettings:
     run_retention_days: int | None = 30
     shutdown_grace_seconds: float = 25
     allowed_tasks: tuple[str, ...] = ()
+    late_after_seconds: float = 60
+    stuck_after_seconds: float = 120
+    health_token: str | None = None
+    ping_urls: tuple[str, ...] = ()
 
 
 KEYS = tuple(each.name.upper() for each in fields(DyncronSettings))
@@ -200,6 +206,26 @@ def _allowed_tasks(path: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _ping_urls(path: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise _wrong(path, value, "a list of beginnings of URLs")
+    for prefix in value:
+        parts = urlsplit(prefix) if isinstance(prefix, str) else None
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError(
+                path,
+                f"holds {shown(prefix)}, with which no URL begins.",
+                hint='Write such as "https://hc-ping.com/", scheme and host included.',
+            )
+        if not parts.path:
+            # Else "https://hc-ping.com" would allow "https://hc-ping.com.example.org", too.
+            hint = f'Write "{prefix}/".'
+            raise ConfigurationError(
+                path, f"holds {shown(prefix)}, which lacks a slash.", hint=hint
+            )
+    return tuple(value)
+
+
 def _is_pattern(pattern: object) -> bool:
     segments = pattern.split(".") if isinstance(pattern, str) else []
     return len(segments) >= 2 and all(each == "*" or each.isidentifier() for each in segments)
@@ -220,4 +246,8 @@ _READERS: dict[str, _Reader] = {
     "RUN_RETENTION_DAYS": _or_none(_number(int, 1, 36_600)),
     "SHUTDOWN_GRACE_SECONDS": _number(float, 0, 3600),
     "ALLOWED_TASKS": _allowed_tasks,
+    "LATE_AFTER_SECONDS": _number(float, 0, _YEAR_SECONDS, above=True),
+    "STUCK_AFTER_SECONDS": _number(float, 10, _YEAR_SECONDS),
+    "HEALTH_TOKEN": _or_none(_name(1000)),
+    "PING_URLS": _ping_urls,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .due import NEEDS_PLANNING, SCHEDULE_FIELDS
 from .jobs import DEFINITION_FIELDS, CronJob
 from .locks import CronLock, LockKeyField
+from .origins import Origin
 from .pauses import Pause
 from .replicas import Replica
 from .runs import CronRun
@@ -17,6 +18,7 @@ __all__ = [
     "CronLock",
     "CronRun",
     "LockKeyField",
+    "Origin",
     "Pause",
     "Replica",
 ]

@@ -18,10 +18,11 @@ from ..core.policies import Delivery, MisfirePolicy, OverlapPolicy
 from ..validators import validate_cron_expression, validate_payload, validate_time_zone
 from .due import DUE_AT
 from .managers import CronJobManager
+from .origins import HasOrigin
 from .saving import KeepsCursor, keep_on_raw_save, read_again_after_raw_save
 
 
-class CronJob(KeepsCursor):
+class CronJob(KeepsCursor, HasOrigin):
     """A row of the crontab: what to run, when, and how far its schedule has come.
 
     The columns below ``# owned by the scheduler`` are written by compare-and-swap on each tick; a
@@ -159,6 +160,14 @@ class CronJob(KeepsCursor):
         db_default="first",
         choices=[("first", _("first pass")), ("second", _("second pass")), ("both", _("both"))],
         help_text=_("For a fixed time that comes twice on that day."),
+    )
+    ping_url = models.CharField(
+        _("ping URL"),
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Told when a run starts, succeeds or fails; one that PING_URLS allows."),
     )
     starts_at = models.DateTimeField(_("not before"), null=True, blank=True)
     ends_at = models.DateTimeField(_("not after"), null=True, blank=True)
