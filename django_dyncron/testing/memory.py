@@ -14,7 +14,7 @@ from ..core.pauses import PausedSpan
 from ..core.policies import RunKind, RunStatus
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
-from .rows import StoredRow, StoredRun, inputs
+from .rows import StoredRow, StoredRun, inputs, seen
 from .tables import IN_HAND, Tables, move, note_last_run
 
 Checkpoint = Callable[[str], Awaitable[None]]
@@ -114,18 +114,17 @@ class InMemoryRepository(IDurableCronJobRepository):
         )
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
-        rows = self._tables.lock_batch(order)
+        # Copies: what was read stays as it was read, where nothing keeps others from the rows.
+        rows = [replace(row) for row in self._tables.lock_batch(order)]
         try:
             await self.checkpoint("select")
-            seen = {row.key: (inputs(row.job), row.next_run_at, row.plan_from) for row in rows}
             plans = self._tables.plan(order, rows)
             refused = await self._tables.refused(order, plans)
             await self.checkpoint("lock")
             moves = [
-                (stored, plan, row)
+                (stored, plan, self.rows[row.key])
                 for stored, plan, row in plans
-                if row.key not in refused
-                and seen[row.key] == (inputs(row.job), row.next_run_at, row.plan_from)
+                if row.key not in refused and seen(self.rows[row.key]) == seen(row)
             ]
             added = [
                 stored_run for move in moves for stored_run in self._tables.new_runs(order, *move)
@@ -163,9 +162,13 @@ class InMemoryRepository(IDurableCronJobRepository):
         leased = sorted(
             (stored.lease_until, number, stored)
             for number, stored in enumerate(self.runs.values())
-            if stored.lease_until is not None
+            if stored.lease_until is not None and order.only in (None, stored.run.run_id)
         )
-        expired = [stored for until, _, stored in leased if until <= at][: order.limit]
+        expired = [
+            stored
+            for until, _, stored in leased
+            if (until <= at if order.only is None else stored.replica == order.replica_id)
+        ][: order.limit]
         later = [until for until, *_ in leased if until > at]
         taken: list[Run] = []
         closed: list[Record] = []
@@ -231,7 +234,8 @@ class InMemoryRepository(IDurableCronJobRepository):
 
     async def beat(self, heartbeat: Heartbeat) -> None:
         await self.checkpoint("beat")
-        self.replicas[heartbeat.replica_id] = heartbeat
+        if heartbeat.is_well or heartbeat.is_last:
+            self.replicas[heartbeat.replica_id] = heartbeat
         for run_id in heartbeat.keep:
             stored = self.runs.get(run_id)
             is_owned = stored is not None and stored.replica == heartbeat.replica_id

@@ -67,3 +67,8 @@ def inputs(job: CronJobDefinition | None) -> tuple[object, ...] | None:
         job.ends_at,
         job.is_active,
     )
+
+
+def seen(row: StoredRow) -> tuple[object, ...]:
+    """Return what a claim compares: whether ``row`` still is what it was planned as."""
+    return inputs(row.job), row.needs_planning, row.due_at, row.plan_from

@@ -56,7 +56,7 @@ class _ForgetfulTables(UnlockedTables):
     ) -> set[int]:
         plans = list(plans)
         self.planned_from[incarnation.get().name] = [
-            (row, row.next_run_at, row.plan_from) for _, _, row in plans
+            (self.rows[row.key], row.next_run_at, row.plan_from) for _, _, row in plans
         ]
         return await super().refused(order, plans)
 
