@@ -12,13 +12,11 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
-from ..models import Pause, Replica
+from ..health import ReplicaState, read_replicas
+from ..models import Pause
 from ..pausing import current_pause
 from .database import Base
 from .moments import exact
-
-_LOOKED_AT = 100
-"""So many replicas, the ones last heard of; those that stopped long ago are forgotten anyway."""
 
 
 class BannersMixin(Base):
@@ -32,7 +30,7 @@ class BannersMixin(Base):
         return {
             "dyncron_pause": pause,
             "dyncron_pause_banner": pause and _told_of(pause, now),
-            "dyncron_silence_banner": silence(alias, now),
+            "dyncron_silence_banner": silence(alias),
         }
 
     def changelist_view(
@@ -48,14 +46,18 @@ class BannersMixin(Base):
         return super().render_change_form(request, context, *args, **options)
 
 
-def silence(alias: str, now: datetime) -> str:
-    """Say since when no scheduler has ticked in the database; empty if one does."""
-    replicas = list(Replica.objects.using(alias).order_by("-seen_at")[:_LOOKED_AT])
+def silence(alias: str) -> str:
+    """Say since when no scheduler has ticked in the database; empty if one does.
+
+    By the database's clock, as in :func:`~django_dyncron.health.read_health`.
+    """
+    replicas = read_replicas(alias)
     if not replicas:
         return _("No scheduler has ever run: start “manage.py run_dyncron”.")
-    if any(replica.stopped_at is None and replica.is_heard_at(now) for replica in replicas):
+    if any(replica.state is ReplicaState.RUNNING for replica in replicas):
         return ""
     last = replicas[0]
+    now = last.seen_at + last.age
     words = (
         _("No scheduler has ticked for %(time)s (last: %(replica)s, %(moment)s).")
         if last.stopped_at is None

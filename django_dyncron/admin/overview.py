@@ -20,6 +20,7 @@ from django.views.decorators.http import require_safe
 
 from .. import __version__
 from ..conf import database_alias, read_settings
+from ..health import with_database_time
 from ..load import PlannedLoad, planned_load
 from ..models import CronJob, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in
@@ -204,17 +205,17 @@ def _of_load(load: PlannedLoad) -> dict[str, Any]:
 
 def _of_replicas(alias: str) -> dict[str, Any]:
     now = timezone.now()
-    newest = Replica.objects.using(alias).order_by("-seen_at")[:_LISTED]
+    replicas = with_database_time(Replica.objects.using(alias))
     return {
         "shows_replicas": True,
         "replicas": [
             {
                 "name": replica.replica_id,
-                "state": state_of(replica, now),
+                "state": state_of(replica),
                 "seen": moment_html(replica.seen_at, now),
                 "version": compared_version(replica),
                 "tzdata": compared_tzdata(replica),
             }
-            for replica in newest
+            for replica in replicas.order_by("-seen_at")[:_LISTED]
         ],
     }

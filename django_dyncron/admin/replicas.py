@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -12,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import __version__
 from ..core.tzdata import tzdata_version
+from ..health import ReplicaState, judge_replica, with_database_time
 from ..models import Replica
 from ..outlook import JobState
 from .database import ReadOnlyMixin, SchedulerDatabaseMixin
@@ -40,9 +43,12 @@ class ReplicaAdminMixin(ReadOnlyMixin, SchedulerDatabaseMixin):
     class Media:
         css = {"all": ("django_dyncron/admin.css",)}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return with_database_time(super().get_queryset(request))
+
     @admin.display(description=_("state"))
     def state(self, replica: Replica) -> SafeString:
-        return state_of(replica, timezone.now())
+        return state_of(replica)
 
     @admin.display(description=_("last seen"), ordering="seen_at")
     def last_seen(self, replica: Replica) -> SafeString:
@@ -66,13 +72,16 @@ class ReplicaAdmin(ReplicaAdminMixin, admin.ModelAdmin):  # type: ignore[type-ar
     """Replicas in the plain admin."""
 
 
-def state_of(replica: Replica, now: datetime) -> SafeString:
-    """Return whether a replica runs, stopped, or fell silent."""
-    if replica.stopped_at is not None:
-        return mark(JobState.ENDED, _("Stopped"))
-    if not replica.is_heard_at(now):
-        return mark(JobState.BROKEN, _("Silent"))
-    return mark(JobState.ACTIVE, _("Running"))
+_STATES = {
+    ReplicaState.RUNNING: (JobState.ACTIVE, _("Running")),
+    ReplicaState.SILENT: (JobState.BROKEN, _("Silent")),
+    ReplicaState.STOPPED: (JobState.ENDED, _("Stopped")),
+}
+
+
+def state_of(replica: Any) -> SafeString:
+    """Return whether a replica, read :func:`with_database_time`, runs, stopped or fell silent."""
+    return mark(*_STATES[judge_replica(replica, replica.database_now).state])
 
 
 def compared_version(replica: Replica) -> str:

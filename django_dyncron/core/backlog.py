@@ -185,6 +185,7 @@ class Backlog:
 
     def _note(self, batch: ClaimedBatch, counts: Counter[str]) -> None:
         """Tell what a claim did to the jobs, before any of its runs is told of."""
+        self._upkeep.note_progress()
         counts["planned"] += len(batch.plans)
         counts["claimed"] += batch.claimed
         counts["refused"] += len(batch.refused)

@@ -122,7 +122,8 @@ class Sweep:
 class SweepOrder:
     """A look at up to ``limit`` leases that ended before ``at``.
 
-    ``starting_once`` names the enqueuers that start a run by its row.
+    ``starting_once`` names the enqueuers that start a run by its row. With ``only``, nothing is
+    looked at but that run, which must be kept for this replica; its lease need not have ended.
     """
 
     at: datetime
@@ -131,11 +132,16 @@ class SweepOrder:
     lease: timedelta
     deliver_inside: DeliverInside | None = None
     starting_once: Collection[str] = ()
+    only: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A sign of life of one replica, and the leases it keeps."""
+    """A sign of life of one replica, and the leases it keeps.
+
+    While its ticks fail it is not ``is_well``: leases are kept, but nobody must take it for alive.
+    ``since`` is when this process gave its first one; another may have had the same id before.
+    """
 
     replica_id: str
     at: datetime
@@ -143,3 +149,5 @@ class Heartbeat:
     keep: Collection[UUID] = ()
     lease: timedelta = timedelta(seconds=60)
     is_last: bool = False
+    is_well: bool = True
+    since: datetime | None = None

@@ -101,7 +101,8 @@ class Run:
     ``scheduled_for`` is the slot in UTC, or ``None`` for a manual run. ``attempts`` counts the
     deliveries begun, this one included; with none begun the run still waits for its time. No other
     replica may deliver it before ``lease_until`` (UTC, the store's clock). ``replica`` is who owned
-    it when it was read; blank if nobody did.
+    it when it was read; blank if nobody did. ``due_at`` is when it was to be handed over first: its
+    slot and its jitter. A manual run, which is due whenever somebody gets to it, has none.
     """
 
     run_id: UUID
@@ -120,6 +121,7 @@ class Run:
     created_at: datetime | None = None
     lease_until: datetime | None = None
     replica: str = ""
+    due_at: datetime | None = None
 
     @classmethod
     def of(
@@ -152,6 +154,7 @@ class Run:
             attempts=0 if waits_until else 1,
             created_at=at,
             lease_until=waits_until or at + lease,
+            due_at=deliver_at or slot.scheduled_for,
         )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 from .backlog import Backlog
 from .claims import Horizon
@@ -35,12 +36,24 @@ class DurableTick:
         self._upkeep = Upkeep(repository, parts, self._ledger)
         self._backlog = Backlog(repository, parts, self._ledger, self._upkeep)
         self._is_reviewed = False
+        self._is_replica = True
         self._guard = JumpGuard(parts.clock)
         self._jump = Jump.NONE
 
     async def run(self, is_stopping: Callable[[], bool]) -> TickResult:
         """Do all that is due, unless ``is_stopping`` says to leave after what is in hand."""
         began = self._parts.clock.monotonic()
+        self._upkeep.begin_tick(began)
+        try:
+            result = await self._run(is_stopping, began)
+        except BaseException:
+            self._upkeep.fail_tick()
+            raise
+        if not self._upkeep.is_well:
+            await self._step("the heartbeat", self._upkeep.get_well())
+        return result
+
+    async def _run(self, is_stopping: Callable[[], bool], began: float) -> TickResult:
         counts: Counter[str] = Counter()
         horizon = await self._look()
         self._jump = self._guard.judge(horizon.now)
@@ -69,6 +82,13 @@ class DurableTick:
             **counts,
         )
 
+    async def deliver(self, run_id: UUID) -> None:
+        """Deliver a run that is kept for this replica, which does nothing else and is none."""
+        self._is_replica = False
+        horizon = await self._look()
+        await self._upkeep.deliver_only(run_id, horizon.now)
+        await self._ledger.write(self._repository)
+
     def seconds_to_next(self, result: TickResult) -> float:
         """Return how soon work or upkeep calls for a tick after ``result``."""
         if self._jump is Jump.UNCONFIRMED:
@@ -79,6 +99,10 @@ class DurableTick:
             if result.next_due_at <= result.at:
                 due_in = self._backlog.seconds_to_free()
         return max(min(due_in, self._upkeep.seconds_to_next()), 0.0)
+
+    def seconds_to_beat(self) -> float:
+        """Return how long until :meth:`keep_alive` has something to do."""
+        return self._upkeep.seconds_to_beat()
 
     async def close(self, grace: timedelta) -> int:
         """Hand back what waits in the local pools, wait for the rest; return how many were lost.
@@ -96,11 +120,15 @@ class DurableTick:
         now = self._parts.time.now()
         lost = [Record(run, RunStatus.LOST, error=_GIVEN_UP, finished_at=now) for run in given_up]
         await self._step("recording lost runs", self._repository.record(lost))
-        await self._step("the last heartbeat", self._upkeep.last_beat())
+        for record in lost:
+            # Told whether or not it could be written: nobody else knows of it by now.
+            self._ledger.tell(record)
+        if self._is_replica:
+            await self._step("the last heartbeat", self._upkeep.last_beat())
         return len(given_up)
 
     async def keep_alive(self) -> None:
-        """Renew the leases of runs that are still in hand, if it is time."""
+        """Give a sign of life and renew the leases of runs in hand, if it is time."""
         await self._step("the heartbeat", self._upkeep.beat_if_due(self._parts.time.now()))
 
     async def _drain(self, grace: timedelta) -> Sequence[Run]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from .definitions import Run
+from .policies import RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,30 @@ class RunEnqueued:
     at: datetime
     task_id: str = ""
 
+    @property
+    def lateness(self) -> timedelta | None:
+        """How long after it was due, its jitter not counted; ``None`` for a manual run."""
+        return None if self.run.due_at is None else max(self.at - self.run.due_at, timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A pool of this process begins a run."""
+
+    run: Run
+
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """A run was not delivered, or the task raised. ``retry_at`` is ``None`` when it is over."""
+    """A run was not delivered, or the task raised. ``retry_at`` is ``None`` when it is over.
+
+    Then ``status`` is what the run has become: failed, or unknown if its queue may have it.
+    """
 
     run: Run
     error: str
     retry_at: datetime | None = None
+    status: str = RunStatus.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +77,7 @@ class RunFinished:
 class RunLost:
     """A run was executing in a process that died, or was told to stop and did not."""
 
-    run_id: str
-    job_id: str
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,16 @@ class TickFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class SignOfLife:
+    """The store was told at ``at`` that this replica lives and does its work.
+
+    Told between ticks and during long ones, too. While ticks fail there is none.
+    """
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class StepFailed:
     """Something beside the claims went wrong; it is tried again, the tick goes on."""
 
@@ -125,6 +151,7 @@ class SchedulerStopped:
 Event: TypeAlias = (
     TickResult
     | RunEnqueued
+    | RunStarted
     | RunFailed
     | RunFinished
     | RunLost
@@ -132,6 +159,7 @@ Event: TypeAlias = (
     | JobBroken
     | LockFailed
     | TickFailed
+    | SignOfLife
     | StepFailed
     | SchedulerStarted
     | SchedulerStopped

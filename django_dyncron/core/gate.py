@@ -63,8 +63,8 @@ class LockGate:
         Such a lock could only be left over from a replica that died: the claim decides.
         """
         oldest = now - timedelta(seconds=self.ttl_seconds)
-        old = {slot for slot in slots if slot.scheduled_for < oldest}
-        return old | await self.admit([slot for slot in slots if slot not in old])
+        recent = await self.admit([slot for slot in slots if slot.scheduled_for >= oldest])
+        return recent.union(slot for slot in slots if slot.scheduled_for < oldest)
 
     async def release(self, slots: Collection[Slot]) -> None:
         """Give back the locks of ``slots``. A failure is left to the time-to-live."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .clock import StoreTime
 from .courier import LEASE
 from .definitions import Run
-from .events import RunEnqueued, RunFailed, RunFinished
+from .events import RunEnqueued, RunFailed, RunFinished, RunStarted
 from .observers import Observers
 from .policies import RunStatus
 from .ports import IDurableCronJobRepository
@@ -31,6 +31,7 @@ class DurableJournal:
         owned = await self._repository.start_run(run, self._replica_id, now, LEASE)
         if owned:
             self._observers.tell(RunEnqueued(run, now))
+            self._observers.tell(RunStarted(run))
         return owned
 
     async def finish(self, run: Run, error: str = "") -> None:
@@ -48,6 +49,7 @@ class UnkeptJournal:
 
     async def start(self, run: Run) -> bool:
         self._observers.tell(RunEnqueued(run, self._time.now()))
+        self._observers.tell(RunStarted(run))
         return True
 
     async def finish(self, run: Run, error: str = "") -> None:

@@ -15,6 +15,8 @@ from .policies import RunStatus
 from .ports import IDurableCronJobRepository
 from .runs import Attempt, Outcome, Record
 
+_TAKEN = (Outcome.ENQUEUED, Outcome.STARTED_HERE)
+
 
 class Ledger:
     """Holds what the queues answered until it is committed.
@@ -31,13 +33,11 @@ class Ledger:
 
     def enter(self, attempts: Sequence[Attempt], now: datetime, counts: Counter[str]) -> None:
         """Judge ``attempts``, made at ``now``, and keep what is to be written."""
+        enqueued = sum(attempt.outcome in _TAKEN for attempt in attempts)
+        untried = sum(attempt.outcome == Outcome.UNTRIED for attempt in attempts)
+        counts["enqueued"] += enqueued
+        counts["failed"] += len(attempts) - enqueued - untried
         for attempt in attempts:
-            counts["enqueued"] += attempt.outcome in (Outcome.ENQUEUED, Outcome.STARTED_HERE)
-            counts["failed"] += attempt.outcome not in (
-                Outcome.ENQUEUED,
-                Outcome.STARTED_HERE,
-                Outcome.UNTRIED,
-            )
             record = self._courier.judge(attempt, now)
             if record is not None:
                 self._open.append(record)
@@ -106,11 +106,13 @@ class Ledger:
     def tell(self, record: Record) -> None:
         """Tell observers of a committed record."""
         if record.status == RunStatus.LOST:
-            self._observers.tell(RunLost(str(record.run.run_id), record.run.job_id))
+            self._observers.tell(RunLost(record.run))
         elif record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
             self._observers.tell(RunEnqueued(record.run, record.enqueued_at, record.task_id))
         elif record.status == RunStatus.SKIPPED and record.run.scheduled_for is not None:
             slot = record.run.scheduled_for
             self._observers.tell(SlotsSkipped(record.run.job_id, record.reason, slot, slot, 1))
         elif record.error:
-            self._observers.tell(RunFailed(record.run, record.error, record.lease_until))
+            self._observers.tell(
+                RunFailed(record.run, record.error, record.lease_until, record.status)
+            )

@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 
 from .courier import LEASE
 from .definitions import CronJobDefinition, Run, Slot
-from .events import JobBroken, RunEnqueued, RunFailed, TickResult
+from .events import JobBroken, RunEnqueued, RunFailed, SignOfLife, TickResult
 from .exceptions import one_line
 from .parts import Parts
 from .planning import missed, schedule_for
-from .policies import Delivery
+from .policies import Delivery, RunStatus
 from .ports import ICronJobRepository
 from .runs import Attempt, Outcome
+from .upkeep import BEAT_SECONDS
 
 _INSTANT = timedelta(microseconds=1)
 _CHUNK = 50
@@ -37,6 +38,7 @@ class LockOnlyTick:
         self._previous: datetime | None = None
         self._owed: dict[str, datetime] = {}
         self._next_due_at: datetime | None = None
+        self._beats_at = 0.0
 
     async def run(self, is_stopping: Callable[[], bool]) -> TickResult:
         """Run the slots since the previous tick, each if its lock can be taken."""
@@ -54,6 +56,8 @@ class LockOnlyTick:
                 self._owe(slot for _, slot in chunk)
             else:
                 await self._deliver(chunk, now, counts)
+                self._parts.pulse.steps += 1
+                await self.keep_alive()
         return TickResult(
             at=now,
             next_due_at=self._next_due_at,
@@ -73,7 +77,15 @@ class LockOnlyTick:
         return len(await self._parts.courier.drain(grace))
 
     async def keep_alive(self) -> None:
-        """Do nothing: there are no leases to renew."""
+        """Give a sign of life to observers, if it is time: there is no store that takes one."""
+        instant = self._parts.clock.monotonic()
+        if instant >= self._beats_at:
+            self._beats_at = instant + BEAT_SECONDS
+            self._parts.observers.tell(SignOfLife(self._parts.clock.now()))
+
+    def seconds_to_beat(self) -> float:
+        """Return how long until :meth:`keep_alive` has something to do."""
+        return self._beats_at - self._parts.clock.monotonic()
 
     # --- planning -------------------------------------------------------------------------------
 
@@ -156,7 +168,7 @@ class LockOnlyTick:
         counts["failed"] += 1
         if attempt.outcome is Outcome.UNCERTAIN and run.delivery == Delivery.AT_MOST_ONCE:
             # It may be in the queue: the lock stays, so that nobody sends it again.
-            self._parts.observers.tell(RunFailed(run, attempt.error))
+            self._parts.observers.tell(RunFailed(run, attempt.error, status=RunStatus.UNKNOWN))
             return True
         is_final = attempt.outcome is Outcome.REFUSED
         if not is_final:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from .clock import StoreTime
@@ -12,6 +12,7 @@ from .gate import LockGate
 from .observers import Observers
 from .planning import PlanningRules
 from .ports import Clock
+from .pulse import Pulse
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +34,4 @@ class Parts:
     batch_size: int
     retention: timedelta | None
     observers: Observers
+    pulse: Pulse = field(default_factory=Pulse)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import random
 import socket
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from .clock import StoreTime, SystemClock
 from .courier import Courier
@@ -18,11 +17,11 @@ from .durable import DurableTick
 from .events import SchedulerStarted, SchedulerStopped, TickFailed, TickResult
 from .gate import LockGate
 from .journal import DurableJournal, UnkeptJournal
+from .lock_options import lock_ttl, on_error_policy
 from .lockonly import LockOnlyTick
 from .observers import Observers, isolated
 from .parts import Parts
 from .planning import PlanningRules
-from .policies import OnLockError
 from .ports import (
     Clock,
     ICronJobRepository,
@@ -32,10 +31,10 @@ from .ports import (
     ITaskEnqueuer,
     Observer,
 )
+from .pulse import Pulse
 
 __all__ = ["DynamicScheduler", "TickResult"]
 
-_SHORTEST_LOCK_SECONDS = 60
 _LONGEST_BACK_OFF_SECONDS = 30.0
 _SETTLING_SECONDS = 0.05
 
@@ -82,9 +81,11 @@ class DynamicScheduler:
             raise ValueError(f"tick_interval_seconds must be above 0, not {tick_interval_seconds}.")
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, not {batch_size}.")
-        ttl_seconds = _lock_ttl(lock_ttl_seconds, tick_interval_seconds)
+        ttl_seconds = lock_ttl(lock_ttl_seconds, tick_interval_seconds)
         is_durable = isinstance(repository, IDurableCronJobRepository)
         self.replica_id = replica_id or _new_replica_id()
+        self.pulse = Pulse()
+        """What the loop is at; see :mod:`django_dyncron.core.pulse`."""
         self.unfinished_runs = 0
         """How many local runs were given up when the scheduler stopped."""
         self._interval = float(tick_interval_seconds)
@@ -107,7 +108,7 @@ class DynamicScheduler:
             clock=self._clock,
             observers=self._observers,
         )
-        on_error = _on_lock_error(on_lock_error, is_durable)
+        on_error = on_error_policy(on_lock_error, is_durable)
         gate: LockGate | None = None
         if lock_provider is not None:
             gate = LockGate(
@@ -130,6 +131,7 @@ class DynamicScheduler:
             batch_size=batch_size,
             retention=None if run_retention_days is None else timedelta(days=run_retention_days),
             observers=self._observers,
+            pulse=self.pulse,
         )
         self._courier = courier
         self._gate = gate
@@ -167,10 +169,30 @@ class DynamicScheduler:
                 pause = await self._tick_and_judge()
                 max_ticks = None if max_ticks is None else max_ticks - 1
                 if not self._is_stopping() and max_ticks != 0:
-                    await self._clock.wait(self._wake, pause)
+                    await self._rest(self._wake, pause)
+            self.pulse.tick = None
             await self._settle()
         finally:
+            self.pulse.tick = None
             await self._wind_down()
+
+    async def deliver(self, run_id: UUID) -> None:
+        """Deliver a run that was recorded for this replica; look at no cron job, tick not once.
+
+        Returns when its queue has answered or, of a local pool, when the task has ended. After
+        :meth:`stop` that is waited for no longer than the grace. Called instead of :meth:`start`.
+        Raises what the repository raises, and :class:`TypeError` if that keeps no runs.
+        """
+        if not isinstance(self._tick, DurableTick):
+            raise TypeError("The repository keeps no runs.")
+        self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            task = asyncio.ensure_future(self._tick.deliver(run_id))
+            await _finished(task)
+            task.result()
+            await self._settle()
+        finally:
+            self.unfinished_runs = await self._tick.close(self._grace)
 
     def stop(self) -> None:
         """Ask :meth:`start` to return after the batch in hand.
@@ -207,13 +229,27 @@ class DynamicScheduler:
 
     async def _uninterrupted_tick(self) -> TickResult:
         """Tick; a cancellation is heeded only after the batch in hand."""
-        task = asyncio.ensure_future(self.tick())
+        self.pulse.tick = task = asyncio.ensure_future(self.tick())
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             self._stop_requested = True
             await _finished(task)
             raise
+
+    async def _rest(self, wake: asyncio.Event, seconds: float) -> None:
+        """Wait for the next tick; if that takes long, give signs of life meanwhile.
+
+        Without a tick: the interval is what its user wanted between two looks at the jobs.
+        """
+        ends_at = self._clock.monotonic() + seconds
+        while not self._is_stopping():
+            left = ends_at - self._clock.monotonic()
+            to_beat = left if self._failures else self._tick.seconds_to_beat()
+            await self._clock.wait(wake, min(left, max(to_beat, 0.0)))
+            if self._is_stopping() or to_beat >= left:
+                return
+            await self._tick.keep_alive()
 
     async def _settle(self) -> None:
         """Wait until the local pools have nothing left, or somebody says stop."""
@@ -239,27 +275,6 @@ async def _finished(task: asyncio.Future[Any]) -> None:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             continue
-
-
-def _lock_ttl(ttl_seconds: int | None, tick_interval_seconds: float) -> int:
-    shortest = max(_SHORTEST_LOCK_SECONDS, math.ceil(2 * tick_interval_seconds))
-    if ttl_seconds is None:
-        return shortest
-    if ttl_seconds < shortest:
-        raise ValueError(
-            f"lock_ttl_seconds must be at least {shortest} with a tick of "
-            f"{tick_interval_seconds} s, not {ttl_seconds}."
-        )
-    return ttl_seconds
-
-
-def _on_lock_error(value: str | None, is_durable: bool) -> OnLockError:
-    if value is None:
-        return OnLockError.CLAIM if is_durable else OnLockError.SKIP
-    try:
-        return OnLockError(value)
-    except ValueError:
-        raise ValueError(f"on_lock_error must be 'skip' or 'claim', not {value!r}.") from None
 
 
 def _back_off(failures: int) -> float:

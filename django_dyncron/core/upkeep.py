@@ -6,10 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from .claims import Heartbeat, SweepOrder
 from .courier import LEASE
 from .definitions import Run
+from .events import SignOfLife
 from .exceptions import StoreUnavailable
 from .ledger import Ledger
 from .observers import isolated
@@ -19,6 +21,7 @@ from .runs import Attempt
 
 _SWEEP_SECONDS = 10.0
 BEAT_SECONDS = 15.0
+"""How often a replica gives a sign of life, ticking or not."""
 _PRUNE_SECONDS = 600.0
 _PRUNE_ON_SECONDS = 5.0
 """The pause after a batch that was full: others must get at the table in between."""
@@ -36,6 +39,37 @@ class Upkeep:
         self._sweeps_at = float("-inf")
         self._prunes_at = float("inf") if parts.retention is None else float("-inf")
         self._has_waiting_runs = False
+        self.is_well = False
+        """Whether the latest tick that is over, or is long under way, went well."""
+        self._since: datetime | None = None
+        self._tick_began = 0.0
+
+    def begin_tick(self, instant: float) -> None:
+        """Note that a tick began at the monotonic ``instant``."""
+        self._tick_began = instant
+
+    def note_progress(self) -> None:
+        """Note that a tick got through a batch.
+
+        A replica whose ticks fail does not look alive, but one that works off a long backlog does,
+        although it has not brought a tick to its end yet.
+        """
+        self._parts.pulse.steps += 1
+        if not self.is_well and self._parts.clock.monotonic() - self._tick_began >= BEAT_SECONDS:
+            self._be_well()
+
+    async def get_well(self) -> None:
+        """Say at once that a tick went well, after none did."""
+        self._be_well()
+        await self.beat_if_due(self._parts.time.now())
+
+    def fail_tick(self) -> None:
+        """Note that a tick failed: no sign of life is given before one goes well."""
+        self.is_well = False
+
+    def _be_well(self) -> None:
+        self.is_well = True
+        self._beats_at = float("-inf")
 
     async def run(self, now: datetime, counts: Counter[str]) -> None:
         """Beat, sweep and prune if it is time; ``now`` is the store's.
@@ -69,6 +103,10 @@ class Upkeep:
         if self._has_waiting_runs:
             waits.append(self._sweeps_at - instant)
         return min(waits)
+
+    def seconds_to_beat(self) -> float:
+        """Return how long until the next sign of life is due; 0 or less if it is."""
+        return self._beats_at - self._parts.clock.monotonic()
 
     def expect_run_at(self, moment: datetime | None, *, is_retry: bool = False) -> None:
         """Sweep no later than ``moment`` (the store's time): a run waits for then.
@@ -104,6 +142,7 @@ class Upkeep:
         try:
             return await self._parts.courier.deliver(runs, claimed_at)
         finally:
+            self._parts.pulse.steps += 1
             is_over.set()
             await beating
 
@@ -119,6 +158,10 @@ class Upkeep:
 
     async def _beat(self, now: datetime, *, is_last: bool = False) -> None:
         held = [*self._parts.courier.in_hand(), *self._ledger.runs()]
+        if not (held or self.is_well or is_last):
+            return
+        if self.is_well and self._since is None:
+            self._since = now
         await self._repository.beat(
             Heartbeat(
                 replica_id=self._parts.replica_id,
@@ -127,10 +170,18 @@ class Upkeep:
                 keep=frozenset(run.run_id for run in held),
                 lease=LEASE,
                 is_last=is_last,
+                is_well=self.is_well,
+                since=self._since,
             )
         )
+        if self.is_well and not is_last:
+            self._parts.observers.tell(SignOfLife(now))
 
-    async def _sweep(self, now: datetime, counts: Counter[str]) -> None:
+    async def deliver_only(self, run_id: UUID, now: datetime) -> None:
+        """Take over and deliver a run that is kept for this replica, and no other."""
+        await self._sweep(now, Counter(), run_id)
+
+    async def _sweep(self, now: datetime, counts: Counter[str], only: UUID | None = None) -> None:
         parts = self._parts
         sweep = await self._repository.sweep(
             SweepOrder(
@@ -140,6 +191,7 @@ class Upkeep:
                 lease=LEASE,
                 deliver_inside=parts.courier.deliver_inside,
                 starting_once=parts.courier.starting_once(),
+                only=only,
             )
         )
         self._has_waiting_runs = False

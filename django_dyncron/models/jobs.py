@@ -223,7 +223,15 @@ class CronJob(KeepsCursor, HasOrigin):
         constraints = [
             models.UniqueConstraint(fields=["job_id"], name="django_dyncron_cronjob_job_id")
         ]
-        indexes = [models.Index(fields=["due_at"], name="django_dyncron_cronjob_due_at")]
+        indexes = [
+            models.Index(fields=["due_at"], name="django_dyncron_cronjob_due_at"),
+            # Few jobs have an error, and nobody should have to look at all for them.
+            models.Index(
+                fields=["job_id"],
+                condition=models.Q(last_error__gt=""),
+                name="django_dyncron_cronjob_error",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.job_id
@@ -241,7 +249,7 @@ class CronJob(KeepsCursor, HasOrigin):
 
         A fault of a field in ``exclude`` is told of the row as a whole.
         """
-        from ..job_checks import check_job
+        from ..job_checks import check_job, check_ping_url
 
         if self.payload is None:
             self.payload = {}
@@ -250,7 +258,10 @@ class CronJob(KeepsCursor, HasOrigin):
             super().clean_fields(exclude)
         except ValidationError as error:
             error.update_error_dict(faults)
-        for name, messages in check_job(self.definition()).items():
+        wrong = check_job(self.definition())
+        if messages := check_ping_url(self.ping_url):
+            wrong["ping_url"] = messages
+        for name, messages in wrong.items():
             key = NON_FIELD_ERRORS if name in (exclude or ()) else name
             faults.setdefault(key, []).extend(messages)
         if faults:

@@ -31,6 +31,12 @@ class Replica(models.Model):
     def __str__(self) -> str:
         return self.replica_id
 
-    def is_heard_at(self, now: datetime) -> bool:
-        """Tell whether the last sign of life is recent enough; ``now`` is aware."""
-        return now - self.seen_at <= timedelta(seconds=self.tick_interval_seconds) + GRACE
+    def is_heard_at(self, now: datetime, max_age: timedelta | None = None) -> bool:
+        """Tell whether the last sign of life is recent enough at ``now``, the database's time.
+
+        ``max_age`` is by default the tick interval and a minute. One as far in the future is as
+        bad: it was given before somebody set the clock back.
+        """
+        if max_age is None:
+            max_age = timedelta(seconds=self.tick_interval_seconds) + GRACE
+        return abs(now - self.seen_at) <= max_age

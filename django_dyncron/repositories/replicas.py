@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib.metadata import PackageNotFoundError, version
 
 from django.db import connections, transaction
 
+from .. import __version__
 from ..core.claims import Heartbeat
 from ..core.tzdata import tzdata_version
 from ..models import CronRun, Replica
@@ -21,7 +21,8 @@ def beat(using: str, notes: JobNotes, heartbeat: Heartbeat) -> None:
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
-        _note(using, heartbeat)
+        if heartbeat.is_well or heartbeat.is_last:
+            _note(using, heartbeat)
         if heartbeat.keep:
             until = heartbeat.at + heartbeat.lease
             # Never shortened: a worker that began one may have until tomorrow.
@@ -37,20 +38,23 @@ def beat(using: str, notes: JobNotes, heartbeat: Heartbeat) -> None:
 def _note(using: str, heartbeat: Heartbeat) -> None:
     row = Replica(
         replica_id=heartbeat.replica_id,
-        started_at=heartbeat.at,
+        started_at=heartbeat.since or heartbeat.at,
         seen_at=heartbeat.at,
         stopped_at=heartbeat.at if heartbeat.is_last else None,
         tick_interval_seconds=heartbeat.tick_interval.total_seconds(),
-        version=_version("django-dyncron"),
+        version=__version__,
         tzdata_version=tzdata_version(),
     )
     names_target = connections[using].features.supports_update_conflicts_with_target
     replicas = Replica.objects.using(using)
+    # A replica with a name of its own comes back under it, as another process.
+    started = ["started_at"] if heartbeat.since is not None else []
     replicas.bulk_create(
         [row],
         update_conflicts=True,
         unique_fields=["replica_id"] if names_target else None,
         update_fields=[
+            *started,
             "seen_at",
             "stopped_at",
             "tick_interval_seconds",
@@ -60,10 +64,3 @@ def _note(using: str, heartbeat: Heartbeat) -> None:
     )
     if heartbeat.is_last:
         replicas.filter(seen_at__lt=heartbeat.at - _FORGOTTEN_AFTER).delete()
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return ""

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 from argparse import ArgumentParser
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import autoreload
 
-from django_dyncron.conf import ConfigurationError, DyncronSettings, get_settings
-from django_dyncron.core.events import Event, TickFailed, TickResult
+from django_dyncron.conf import (
+    ConfigurationError,
+    DyncronSettings,
+    database_alias,
+    get_settings,
+)
+from django_dyncron.core.events import Event, SignOfLife, TickFailed, TickResult
+from django_dyncron.core.ports import Observer
 from django_dyncron.core.scheduler import DynamicScheduler
+from django_dyncron.systemd import Systemd
+from django_dyncron.watchdog import KeepAlive
 from django_dyncron.wiring import open_scheduler
+
+_logger = logging.getLogger("django_dyncron")
+
+_TOUCHED_LATELY = 10.0
 
 
 class Command(BaseCommand):
@@ -43,7 +59,16 @@ class Command(BaseCommand):
             "--heartbeat-file",
             type=Path,
             metavar="FILE",
-            help="Touched after each tick that went well.",
+            help="Made by the first tick that goes well, then touched as long as none is stuck.",
+        )
+        parser.add_argument(
+            "--metrics-port",
+            type=_port,
+            metavar="PORT",
+            help="Serve metrics for Prometheus on this port; 0 chooses a free one.",
+        )
+        parser.add_argument(
+            "--metrics-host", default="127.0.0.1", metavar="HOST", help="Default: 127.0.0.1."
         )
         parser.add_argument(
             "--reload", action="store_true", help="Restart when code changes; for development."
@@ -56,53 +81,135 @@ class Command(BaseCommand):
             self._run(**options)
 
     def _run(self, **options: Any) -> None:
-        watch = _Watch(options["heartbeat_file"])
+        last = _LastTick()
         max_ticks = 1 if options["once"] else options["max_ticks"]
-        try:
-            settings = _settings(options)
-            # What is loaded by now stays: full collections need not walk through it every time.
-            gc.collect()
-            gc.freeze()
-            unfinished = asyncio.run(_serve(settings, options["replica_id"], watch, max_ticks))
-        except ConfigurationError as error:
-            raise CommandError(str(error)) from error
+        with ExitStack() as stack:
+            systemd = Systemd.from_environment()
+            observers: list[Observer] = [last]
+            keep_alive: list[KeepAlive] = []
+            if systemd is not None:
+                stack.callback(systemd.close)
+                observers.append(systemd)
+                keep_alive.append(systemd)
+            if options["heartbeat_file"] is not None:
+                file = _HeartbeatFile(options["heartbeat_file"])
+                observers.append(file)
+                keep_alive.append(file)
+            try:
+                settings = _settings(options)
+                if options["metrics_port"] is not None:
+                    observers.append(_metrics(options, database_alias(settings), stack))
+                # What is loaded by now stays: full collections need not walk through it each time.
+                gc.collect()
+                gc.freeze()
+                served = _serve(
+                    settings, options["replica_id"], observers, keep_alive, systemd, max_ticks
+                )
+                unfinished = asyncio.run(served)
+            except ConfigurationError as error:
+                raise CommandError(str(error)) from error
         if unfinished:
             self.stderr.write(f"{unfinished} runs were given up.")
             self.stdout.flush()
             self.stderr.flush()
             # Not sys.exit(): their threads are still at work and may hold anything.
             os._exit(1)
-        if max_ticks is not None and watch.error is not None:
-            raise CommandError(f"The last tick failed: {watch.error}")
+        if max_ticks is not None and last.error is not None:
+            raise CommandError(f"The last tick failed: {last.error}")
 
 
-class _Watch:
-    """Keeps the error of the last tick and touches the heartbeat file after a good one."""
+class _LastTick:
+    """Keeps the error of the last tick."""
 
-    def __init__(self, heartbeat_file: Path | None) -> None:
+    def __init__(self) -> None:
         self.error: BaseException | None = None
-        self._heartbeat_file = heartbeat_file
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TickFailed):
             self.error = event.error
         elif isinstance(event, TickResult):
             self.error = None
-            if self._heartbeat_file is not None:
-                self._heartbeat_file.touch()
+
+
+class _HeartbeatFile:
+    """A file that begins with the first tick that goes well and is touched while none is stuck.
+
+    Ticks may fail then: to restart a process because its database is away would mend nothing, and
+    cost the tasks that run in it.
+    """
+
+    keep_alive_seconds = None
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._touched_at: float | None = None
+        self._has_complained = False
+        if not path.parent.is_dir():
+            raise CommandError(f"--heartbeat-file: there is no directory {path.parent}.")
+        try:
+            # A probe must not take the file of an earlier process for one of this.
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise CommandError(f"--heartbeat-file: {error}") from error
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TickResult | SignOfLife):
+            self._touch()
+
+    def keep_alive(self) -> None:
+        if self._touched_at is not None and monotonic() - self._touched_at >= _TOUCHED_LATELY:
+            self._touch()
+
+    def _touch(self) -> None:
+        self._touched_at = monotonic()
+        try:
+            self._path.touch()
+        except OSError as error:
+            if not self._has_complained:
+                self._has_complained = True
+                extra = {"action": "heartbeat_failed"}
+                _logger.error("the heartbeat file cannot be touched: %s", error, extra=extra)
+        else:
+            self._has_complained = False
+
+
+def _metrics(options: dict[str, Any], using: str, stack: ExitStack) -> Observer:
+    """Serve metrics until ``stack`` is left; return the observer that feeds them."""
+    host, port = options["metrics_host"], options["metrics_port"]
+    try:
+        from django_dyncron.metrics import serve_metrics
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "prometheus_client":
+            raise
+        raise CommandError(
+            '--metrics-port needs prometheus-client: pip install "django-dyncron[prometheus]"'
+        ) from error
+    try:
+        server = serve_metrics(host, port, using)
+    except OSError as error:
+        raise CommandError(f"--metrics-port: cannot listen on {host}:{port}: {error}") from error
+    stack.callback(server.close)
+    return server
 
 
 async def _serve(
-    settings: DyncronSettings, replica_id: str | None, watch: _Watch, max_ticks: int | None
+    settings: DyncronSettings,
+    replica_id: str | None,
+    observers: Sequence[Observer],
+    keep_alive: Sequence[KeepAlive],
+    systemd: Systemd | None,
+    max_ticks: int | None,
 ) -> int:
     """Run a scheduler to its end; return how many local runs were given up."""
-    async with open_scheduler(settings, replica_id=replica_id, observers=[watch]) as scheduler:
-        _stop_on_signals(scheduler)
+    async with open_scheduler(
+        settings, replica_id=replica_id, observers=observers, keep_alive=keep_alive
+    ) as scheduler:
+        _stop_on_signals(scheduler, systemd)
         await scheduler.start(max_ticks=max_ticks)
         return scheduler.unfinished_runs
 
 
-def _stop_on_signals(scheduler: DynamicScheduler) -> None:
+def _stop_on_signals(scheduler: DynamicScheduler, systemd: Systemd | None) -> None:
     loop = asyncio.get_running_loop()
     was_told = False
 
@@ -113,6 +220,8 @@ def _stop_on_signals(scheduler: DynamicScheduler) -> None:
             os._exit(1)
         was_told = True
         scheduler.stop()
+        if systemd is not None:
+            systemd.stopping()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
@@ -131,6 +240,13 @@ def _settings(options: dict[str, Any]) -> DyncronSettings:
     }
     given = {key: options[name] for name, key in names.items() if options[name] is not None}
     return get_settings(**given)
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65_535:
+        raise ValueError
+    return number
 
 
 def _count(text: str) -> int:

@@ -1,0 +1,301 @@
+"""``dyncron_status``: its exit codes, what it says to people, and what to programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.management import CommandError, call_command
+
+from django_dyncron import __version__
+from django_dyncron.core.claims import Horizon
+from django_dyncron.core.tzdata import tzdata_version
+from django_dyncron.health import reading
+from django_dyncron.models import CronJob, Pause, Replica
+
+pytestmark = pytest.mark.django_db
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let it be noon, by the database's clock and by this host's."""
+
+    def look_ahead(using: str, at: datetime | None) -> Horizon:
+        return real(using, NOON)
+
+    real = reading.look_ahead
+    monkeypatch.setattr(reading, "look_ahead", look_ahead)
+    with time_machine.travel(NOON, tick=False):
+        yield
+
+
+def a_replica(replica_id: str, seconds_ago: float, **values: Any) -> None:
+    usual = {
+        "tick_interval_seconds": 30,
+        "started_at": NOON - timedelta(days=1),
+        "seen_at": NOON - timedelta(seconds=seconds_ago),
+        "version": __version__,
+        "tzdata_version": tzdata_version(),
+    }
+    Replica.objects.create(replica_id=replica_id, **(usual | values))
+
+
+def a_job(job_id: str, next_run_at: datetime | None, **values: Any) -> None:
+    planned = {
+        "task_name": "shop.tasks.report",
+        "cron_expression": "0 * * * *",
+        "planned_cron_expression": "0 * * * *",
+        "planned_time_zone": "",
+        "planned_dst_gap": "run_after",
+        "planned_dst_fold": "first",
+        "planned_in_zone": "UTC",
+        "plan_from": None,
+        "next_run_at": next_run_at,
+    }
+    CronJob.objects.create(job_id=job_id, **(planned | values))
+
+
+def status(*arguments: str) -> tuple[int, str]:
+    """Return the exit code and what was written."""
+    output = StringIO()
+    try:
+        call_command("dyncron_status", *arguments, stdout=output, no_color=True)
+    except SystemExit as ended:
+        return int(str(ended.code)), output.getvalue()
+    return 0, output.getvalue()
+
+
+def test_healthy_in_full() -> None:
+    a_replica("web-1", 4)
+    a_job("hourly", NOON + timedelta(hours=1))
+    release = f"{__version__}, tzdata {tzdata_version()}"
+    assert status() == (
+        0,
+        f"""HEALTHY: 1 replica runs, nothing is overdue.
+
+Replicas       web-1  running  seen 4 s ago  ticks every 30 s  {release}
+Overdue        0
+Broken         0
+Failing        0
+Waiting runs   0
+All paused     no
+Next slot      2026-11-30 13:00:00Z
+Clock skew     +0.0 s
+""",
+    )
+
+
+def test_unhealthy_in_full() -> None:
+    a_replica("web-1", 200)
+    a_replica("web-10", 90_000, stopped_at=NOON - timedelta(hours=25))
+    a_job("backup", NOON - timedelta(minutes=12))
+    a_job("odd\x1b[31m", None, is_settled=True, planned_in_zone="", last_error="no")
+    a_job("sad", NOON + timedelta(hours=1), last_error="boom")
+    Pause.objects.create(since=NOON - timedelta(hours=2), reason="deploy", paused_by="ann")
+    release = f"{__version__}, tzdata {tzdata_version()}"
+    code, output = status()
+    assert code == 1
+    text = "No scheduler has been heard of for 3 min 20 s (last: web-1, 2026-11-30 11:56:40Z)."
+    assert (
+        output
+        == f"""UNHEALTHY: {text}
+
+Problems
+  no_replica         {text}
+                     Start "manage.py run_dyncron". If it runs, read its log: ticks fail,
+                     or one is stuck.
+  overdue            Slots that wait for a scheduler: 1; the oldest, of backup, for 12 min.
+                     Read the log of the replicas: look for "tick failed", "tick stuck" and
+                     "lock provider". A transaction that was left open may hold the rows.
+                     After an outage it takes a while.
+
+Warnings
+  jobs_broken        Broken: odd [31m.
+                     Mend them in the admin: their schedules cannot be worked out.
+  everything_paused  Everything is paused since 2026-11-30 10:00:00Z by ann: deploy.
+                     Resume in the admin, or by "manage.py dyncron_resume --all".
+
+Replicas       web-1   silent   seen 3 min 20 s ago  ticks every 30 s  {release}
+               web-10  stopped  seen 1 d 1 h ago     ticks every 30 s  {release}
+Overdue        1, the oldest for 12 min
+Broken         1: odd [31m
+Failing        1: sad
+Waiting runs   0
+All paused     since 2026-11-30 10:00:00Z
+Next slot      2026-11-30 11:48:00Z
+Clock skew     +0.0 s
+"""
+    )
+
+
+def test_json_in_full() -> None:
+    a_replica("web-1", 4)
+    a_replica("web-2", 400)
+    a_job("backup", NOON - timedelta(minutes=12))
+    code, output = status("--json", "--max-age", "60")
+    assert code == 1
+    release = {"version": __version__, "tzdata_version": tzdata_version()}
+    assert json.loads(output) == {
+        "status": "unhealthy",
+        "problems": [
+            {
+                "code": "overdue",
+                "text": "Slots that wait for a scheduler: 1; the oldest, of backup, for 12 min.",
+                "remedy": 'Read the log of the replicas: look for "tick failed", "tick stuck" and '
+                '"lock provider". A transaction that was left open may hold the rows. '
+                "After an outage it takes a while.",
+            }
+        ],
+        "warnings": [
+            {
+                "code": "replica_silent",
+                "text": "Fell silent: web-2; the latest 6 min 40 s ago.",
+                "remedy": "Look whether its process is alive; if so, read its log.",
+            }
+        ],
+        "checked_at": "2026-11-30T12:00:00Z",
+        "max_age_seconds": 60.0,
+        "counts_stop_at": 1000,
+        "replicas": {
+            "running": 1,
+            "silent": 1,
+            "stopped": 0,
+            "last_sign_of_life_seconds": 4.0,
+            "list": [
+                {
+                    "replica_id": name,
+                    "state": state,
+                    "age_seconds": age,
+                    "started_at": "2026-11-29T12:00:00Z",
+                    "seen_at": seen_at,
+                    "stopped_at": None,
+                    "tick_interval_seconds": 30.0,
+                    **release,
+                }
+                for name, state, age, seen_at in [
+                    ("web-1", "running", 4.0, "2026-11-30T11:59:56Z"),
+                    ("web-2", "silent", 400.0, "2026-11-30T11:53:20Z"),
+                ]
+            ],
+        },
+        "overdue": {
+            "count": 1,
+            "oldest_seconds": 720.0,
+            "oldest_job_id": "backup",
+            "oldest_slot": "2026-11-30T11:48:00Z",
+        },
+        "broken": {"count": 0, "job_ids": []},
+        "failing": {"count": 0, "job_ids": []},
+        "waiting_runs": {"count": 0},
+        "paused": {"everything": False, "for_seconds": None},
+        "next_due_at": "2026-11-30T11:48:00Z",
+        "clock_skew_seconds": 0.0,
+    }
+
+
+def test_max_age_decides() -> None:
+    a_replica("web-1", 50)
+    assert status("--max-age", "51")[0] == 0
+    assert status("--max-age", "49.5")[0] == 1
+    assert status()[0] == 0
+
+
+def test_a_container_asks_after_its_own_replica() -> None:
+    a_replica("web-1", 4)
+    a_replica("web-2", 400)
+    a_job("backup", NOON - timedelta(minutes=12))
+    code, output = status("--replica-id", "web-1")
+    assert (code, output.splitlines()[0]) == (0, "HEALTHY: replica web-1 runs.")
+    assert "overdue" in output
+    code, output = status("--replica-id", "web-2")
+    assert (code, output.splitlines()[0]) == (
+        1,
+        "UNHEALTHY: Replica web-2 has not been heard of for 6 min 40 s.",
+    )
+    assert status("--replica-id", "web-3")[0] == 1
+
+
+# --- misuse ---------------------------------------------------------------------------------------
+
+
+def test_a_wrong_setting_is_misuse(settings: Any) -> None:
+    settings.DYNCRON = {"TICK_INTERVAL": 5}
+    with pytest.raises(CommandError, match="TICK_INTERVAL") as raised:
+        call_command("dyncron_status")
+    assert raised.value.returncode == 2
+
+
+def test_an_unknown_database_is_misuse() -> None:
+    with pytest.raises(CommandError, match='is "defualt"') as raised:
+        call_command("dyncron_status", "--database", "defualt")
+    assert raised.value.returncode == 2
+
+
+@pytest.mark.parametrize("text", ["19", "0", "-5", "nan", "inf", "soon", "1e99"])
+def test_a_max_age_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(CommandError, match="argument --max-age"):
+        call_command("dyncron_status", f"--max-age={text}")
+
+
+# --- as a process ---------------------------------------------------------------------------------
+
+
+def process(path: Path, engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (path / "status_settings.py").write_text(
+        f'SECRET_KEY = "plain"\nINSTALLED_APPS = ["django_dyncron"]\nDATABASES = {engine}\n'
+    )
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "status_settings",
+        "PYTHONPATH": os.pathsep.join([str(path), str(ROOT)]),
+    }
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "django", "dyncron_status", *arguments],
+        check=False,
+        env=environment,
+        cwd=path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+SQLITE = '{"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}'
+AWAY = (
+    '{"default": {"ENGINE": "django.db.backends.postgresql", "HOST": "127.0.0.1", '
+    '"PORT": "9", "NAME": "x", "PASSWORD": "s3cret"}}'
+)
+
+
+def test_a_database_without_tables_is_one_line_and_a_1(tmp_path: Path) -> None:
+    ended = process(tmp_path, SQLITE)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    first, second = ended.stdout.splitlines()
+    assert first.startswith("UNHEALTHY: Database 'default' lacks tables: ")
+    assert second == 'Run "manage.py migrate".'
+
+
+def test_a_database_that_is_away_is_one_line_and_a_1(tmp_path: Path) -> None:
+    ended = process(tmp_path, AWAY)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert ended.stdout.splitlines()[0].startswith("UNHEALTHY: Database 'default' cannot be read: ")
+    assert "s3cret" not in ended.stdout
+    report = json.loads(process(tmp_path, AWAY, "--json").stdout)
+    assert [problem["code"] for problem in report["problems"]] == ["database_away"]
+
+
+def test_a_wrong_option_exits_with_2(tmp_path: Path) -> None:
+    ended = process(tmp_path, SQLITE, "--max-age", "3")
+    assert ended.returncode == 2
+    assert "'3': use 20 or more; signs of life come every 15 seconds" in ended.stderr
