@@ -18,5 +18,10 @@ class DyncronConfig(AppConfig):
         from .conf import load_hook_modules, read_settings
         from .registry import discover_tasks
 
-        load_hook_modules(read_settings()[0])
+        settings = read_settings()[0]
+        load_hook_modules(settings)
         discover_tasks()
+        if settings.ping_urls:
+            from . import pings
+
+            pings.connect()

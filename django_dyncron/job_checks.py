@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from .conf import ConfigurationError, get_settings, load_enqueuer, read_settings
 from .core.definitions import CronJobDefinition
 from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
+from .core.ping_targets import PingKind, ping_target, plain_url
 from .core.policies import OverlapPolicy
 from .core.schedule import CronSchedule
 from .validators import validate_cron_expression, validate_payload, validate_time_zone
@@ -35,23 +36,56 @@ def check_job(job: CronJobDefinition) -> dict[str, list[str]]:
     return faults
 
 
-def job_notices(job: CronJobDefinition) -> list[str]:
-    """Return what is no mistake in ``job`` but may surprise, in words."""
-    if job.overlap_policy != OverlapPolicy.SKIP:
+def check_ping_url(url: str) -> list[str]:
+    """Return what is wrong with the ping URL of a job, as messages; empty if nothing is.
+
+    As long as ``PING_URLS`` is empty nothing is pinged, and any plain address will do.
+    """
+    if not url:
         return []
-    try:
-        enqueuer = load_enqueuer(job.enqueuer, get_settings())
-    except Exception:  # an enqueuer may be anybody's code, and check_job() tells of it
-        return []
-    if enqueuer.reports_ends:
+    if plain_url(url) is None:
+        return [_("This is no plain address such as https://hc-ping.com/your-uuid.")]
+    beginnings = read_settings()[0].ping_urls
+    targets = [ping_target(url, kind, "", beginnings) for kind in PingKind]
+    if not beginnings or None not in targets:
         return []
     return [
-        _(
-            "The queue system does not tell when a run ends, so each counts as unfinished for "
-            "%(seconds)d seconds (“longest run”), and what is due meanwhile is skipped."
-        )
-        % {"seconds": job.max_run_seconds}
+        _("The setting PING_URLS does not allow this address. One must begin with %s.")
+        % " / ".join(beginnings)
     ]
+
+
+def job_notices(job: CronJobDefinition, ping_url: str = "") -> list[str]:
+    """Return what is no mistake in ``job`` but may surprise, in words."""
+    notices = []
+    if ping_url and not read_settings()[0].ping_urls:
+        notices.append(_("The ping URL is not used: the setting PING_URLS is empty."))
+    skips_overlaps = job.overlap_policy == OverlapPolicy.SKIP
+    if not (skips_overlaps or ping_url) or _tells_ends(job):
+        return notices
+    if skips_overlaps:
+        notices.append(
+            _(
+                "The queue system does not tell when a run ends, so each counts as unfinished for "
+                "%(seconds)d seconds (“longest run”), and what is due meanwhile is skipped."
+            )
+            % {"seconds": job.max_run_seconds}
+        )
+    if ping_url:
+        notices.append(
+            _(
+                "The queue system does not tell when a run starts and ends, so its ping URL hears "
+                "of nothing but failures to hand it over."
+            )
+        )
+    return notices
+
+
+def _tells_ends(job: CronJobDefinition) -> bool:
+    try:
+        return load_enqueuer(job.enqueuer, get_settings()).reports_ends
+    except Exception:  # an enqueuer may be anybody's code, and check_job() tells of it
+        return True
 
 
 def _in_names(job: CronJobDefinition) -> Iterator[_Fault]:

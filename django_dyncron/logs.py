@@ -18,8 +18,10 @@ from .core.events import (
     RunFailed,
     RunFinished,
     RunLost,
+    RunStarted,
     SchedulerStarted,
     SchedulerStopped,
+    SignOfLife,
     SlotsSkipped,
     StepFailed,
     TickFailed,
@@ -57,6 +59,12 @@ def _enqueued(event: RunEnqueued) -> None:
     logger.debug("%s: payload %r", run.job_id, run.payload, extra=extra)
 
 
+def _run_started(event: RunStarted) -> None:
+    run = event.run
+    extra = _extra("run_started", job_id=run.job_id, run_id=str(run.run_id))
+    logger.debug("%s: started", run.job_id, extra=extra)
+
+
 def _failed(event: RunFailed) -> None:
     run = event.run
     extra = _extra("run_failed", job_id=run.job_id, run_id=str(run.run_id))
@@ -73,8 +81,9 @@ def _finished(event: RunFinished) -> None:
 
 
 def _lost(event: RunLost) -> None:
-    extra = _extra("run_lost", job_id=event.job_id, run_id=event.run_id)
-    logger.error("%s: lost, its process died while it ran", event.job_id, extra=extra)
+    run = event.run
+    extra = _extra("run_lost", job_id=run.job_id, run_id=str(run.run_id))
+    logger.error("%s: lost, its process died or was stopped while it ran", run.job_id, extra=extra)
 
 
 def _skipped(event: SlotsSkipped) -> None:
@@ -125,6 +134,10 @@ def _traceback_of(error: BaseException) -> BaseException | None:
     return None if isinstance(error, StoreUnavailable) else error
 
 
+def _sign_of_life(event: SignOfLife) -> None:
+    logger.debug("sign of life at %s", event.at, extra=_extra("sign_of_life"))
+
+
 def _started(event: SchedulerStarted) -> None:
     logger.info("scheduler %s started", event.replica_id, extra=_extra("scheduler_started"))
 
@@ -145,6 +158,7 @@ def _stopped(event: SchedulerStopped) -> None:
 _WRITERS: dict[type[Any], Callable[[Any], None]] = {
     TickResult: _tick,
     RunEnqueued: _enqueued,
+    RunStarted: _run_started,
     RunFailed: _failed,
     RunFinished: _finished,
     RunLost: _lost,
@@ -153,6 +167,7 @@ _WRITERS: dict[type[Any], Callable[[Any], None]] = {
     LockFailed: _lock_failed,
     TickFailed: _tick_failed,
     StepFailed: _step_failed,
+    SignOfLife: _sign_of_life,
     SchedulerStarted: _started,
     SchedulerStopped: _stopped,
 }

@@ -38,6 +38,8 @@ class Guard:
     """Set when a task had started before, so that nothing was done."""
     has_let_in: bool = False
     """Set when a task that starts once has started here: there is no second start to come."""
+    has_asked_in_vain: bool = False
+    """Set when a task that starts once did not, because the store could not be asked."""
 
     def lets_in(self) -> bool:
         """Tell whether this is the first start; raise :class:`RunNotStarted` if nobody knows."""
@@ -46,6 +48,7 @@ class Guard:
             return True
         run_id, job_id = self.run.run_id, self.run.job_id
         if self.start is Start.UNTOLD:
+            self.has_asked_in_vain = True
             raise RunNotStarted(
                 f"Run {run_id} of {job_id} was not started: the store of runs could not be asked "
                 "whether it is the first time."

@@ -20,9 +20,11 @@ from .calling import call_task
 from .conf import get_settings, load_repository
 from .context import CurrentRun, enter_run, leave_run
 from .core.exceptions import StoreUnavailable, one_line
+from .core.policies import RunStatus
 from .core.ports import IDurableCronJobRepository
 from .once import Guard, Start, guard
 from .registry import resolve_task
+from .signals import DyncronSignal, run_failed, run_started, run_succeeded
 
 _LONGEST_ERROR = 2000
 _END_PAUSES = (1.0, 4.0)
@@ -36,7 +38,7 @@ class Work:
     A context manager for the thread, or the coroutine, that runs the task. ``task_id`` is the
     queue's name for it. A store that is away keeps no task from running, unless it is
     guarded by :func:`~django_dyncron.runs_once`. What the block raises is written as the error of
-    the run, and goes on.
+    the run, and goes on. Signals are sent whether or not the store could be told.
     """
 
     def __init__(self, run: CurrentRun, task_id: str = "") -> None:
@@ -51,14 +53,16 @@ class Work:
             if repository := _durable_repository():
                 self._guard.start = _start(repository.report_start_here(*self._named()))
         self._enter()
+        if self._guard.start is not Start.AGAIN:
+            run_started.send_robust(sender=None, run=self.run)
 
     def end(self, error: str = "") -> None:
         """Leave the run and tell the store, an ``error`` meaning that it failed."""
         self.leave()
-        if not self._has_begun:
+        if not self._has_run:
             return
         with self._telling("how run %s of %s ended"):
-            if repository := _durable_repository():
+            if repository := self._told_repository():
                 for pause in (*_END_PAUSES, None):
                     try:
                         repository.report_end_here(self.run.run_id, self.run.job_id, error)
@@ -67,6 +71,8 @@ class Work:
                         if pause is None:
                             raise
                         sleep(pause)
+        signal, arguments = self._outcome(error)
+        signal.send_robust(sender=None, **arguments)
 
     def end_attempt(self, error: str) -> None:
         """Leave the run after an ``error`` that the queue will answer by another attempt.
@@ -91,14 +97,16 @@ class Work:
             if repository := _durable_repository():
                 self._guard.start = _start(await repository.report_start(*self._named()))
         self._enter()
+        if self._guard.start is not Start.AGAIN and run_started.has_listeners():
+            await run_started.asend_robust(sender=None, run=self.run)
 
     async def aend(self, error: str = "") -> None:
         """Do as :meth:`end` does, in a coroutine."""
         self.leave()
-        if not self._has_begun:
+        if not self._has_run:
             return
         with self._telling("how run %s of %s ended"):
-            if repository := _durable_repository():
+            if repository := self._told_repository():
                 for pause in (*_END_PAUSES, None):
                     try:
                         await repository.report_end(self.run.run_id, self.run.job_id, error)
@@ -107,6 +115,9 @@ class Work:
                         if pause is None:
                             raise
                         await asyncio.sleep(pause)
+        signal, arguments = self._outcome(error)
+        if signal.has_listeners():
+            await signal.asend_robust(sender=None, **arguments)
 
     async def aend_attempt(self, error: str) -> None:
         """Do as :meth:`end_attempt` does, in a coroutine."""
@@ -145,8 +156,18 @@ class Work:
         return self.run.run_id, self.run.job_id, self._task_id
 
     @property
-    def _has_begun(self) -> bool:
-        return not self._guard.is_refused and self._guard.start is not Start.UNTOLD
+    def _has_run(self) -> bool:
+        return not (self._guard.is_refused or self._guard.has_asked_in_vain)
+
+    def _told_repository(self) -> IDurableCronJobRepository | None:
+        """Return what was told of the start, and so has to hear of the end."""
+        return None if self._guard.start is Start.UNTOLD else _durable_repository()
+
+    def _outcome(self, error: str) -> tuple[DyncronSignal, dict[str, Any]]:
+        if error:
+            arguments = {"run": self.run, "error": error, "status": RunStatus.FAILED.value}
+            return run_failed, arguments
+        return run_succeeded, {"run": self.run}
 
     @contextmanager
     def _telling(self, what: str) -> Iterator[None]:
