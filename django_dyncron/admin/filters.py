@@ -12,12 +12,14 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from ..models import CronJob, CronRun
+from ..models import CronJob, CronRun, Origin
 from ..outlook import JobState, overdue, planning_rules, rows_in
 from .marks import JOB_STATES, OVERDUE
 
 _OVERDUE = "overdue"
-_COLUMNS = ("queue", "task_name", "time_zone")
+_BY_HAND = "hand"
+_VANISHED = "vanished"
+_COLUMNS = ("queue", "task_name", "time_zone", "origin")
 _LOOKED_AT = 5_000
 _MOST_OFFERED = 50
 _KEY = "_dyncron_newest_values"
@@ -128,6 +130,35 @@ class TimeZoneFilter(ValueFilter):
     title = _("time zone")
     parameter_name = "time_zone"
     empty_words = _("The project’s")
+
+
+class OriginFilter(admin.SimpleListFilter):
+    """Cron jobs by where they came from, and those no longer declared in code.
+
+    Not offered where all are made by hand, as far as the newest rows tell.
+    """
+
+    title = _("origin")
+    parameter_name = "origin"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[Any, Any]]:
+        rows = _newest_values(request, model_admin)
+        column = _COLUMNS.index("origin")
+        if len(rows) < _LOOKED_AT and not self.value() and not any(row[column] for row in rows):
+            return []
+        origins = CronJob._meta.get_field("origin").flatchoices
+        offered = [(value or _BY_HAND, words) for value, words in origins]
+        return [*offered, (_VANISHED, _("no longer declared"))]
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[CronJob]
+    ) -> QuerySet[CronJob] | None:
+        value = self.value()
+        if value is None:
+            return queryset
+        if value == _VANISHED:
+            return queryset.filter(has_vanished=True)
+        return queryset.filter(origin=Origin.HAND if value == _BY_HAND else value)
 
 
 class JobFilter(admin.SimpleListFilter):

@@ -23,11 +23,12 @@ from .actions import JobActionsMixin
 from .bars import bars
 from .database import SchedulerDatabaseMixin
 from .deleting import DeleteWarningMixin
-from .filters import QueueFilter, StateFilter, TaskFilter, TimeZoneFilter
+from .filters import OriginFilter, QueueFilter, StateFilter, TaskFilter, TimeZoneFilter
 from .latest import look_at, view_of
 from .links import may_see_runs
 from .marks import JOB_STATES, NOTHING, OVERDUE, error_html, mark
 from .moments import moment_html
+from .origins import OriginMixin, origin_mark
 from .overview import OverviewMixin
 from .pausing import PauseEverythingMixin
 from .preview import PreviewMixin
@@ -50,6 +51,7 @@ class CronJobAdminMixin(
     DeleteWarningMixin,
     PreviewMixin,
     OverviewMixin,
+    OriginMixin,
     RecentRunsMixin,
     SchedulerDatabaseMixin,
 ):
@@ -58,7 +60,7 @@ class CronJobAdminMixin(
     form = CronJobForm
     actions = ("run_jobs", "pause_jobs", "resume_jobs", "duplicate_job")
     list_display = ("job", "state", "when", "next_run", "last_runs")
-    list_filter = (StateFilter, QueueFilter, TaskFilter, TimeZoneFilter)
+    list_filter = (StateFilter, QueueFilter, TaskFilter, TimeZoneFilter, OriginFilter)
     search_fields = ("job_id", "task_name", "description")
     search_help_text = _("Search by job id, task or description.")
     show_full_result_count = False
@@ -112,9 +114,10 @@ class CronJobAdminMixin(
         view = view_of(job)
         ahead = view.outlook
         return format_html(
-            "{} {}{}{}",
+            "{} {}{}{}{}",
             mark(ahead.state, JOB_STATES[ahead.state]),
             mark(JobState.BROKEN, OVERDUE) if view.is_overdue else "",
+            origin_mark(job),
             format_html("<small>{}</small>", ahead.pause_reason) if ahead.pause_reason else "",
             error_html(ahead.error, is_cut=not view.is_alone),
         )
@@ -163,7 +166,7 @@ class CronJobAdminMixin(
         if obj.is_active:
             obj.pause_reason = ""
         super().save_model(request, obj, *args)
-        for notice in job_notices(obj.definition()):
+        for notice in job_notices(obj.definition(), obj.ping_url):
             self.message_user(request, notice, messages.WARNING)
 
     def get_object(self, request: HttpRequest, *args: Any, **options: Any) -> CronJob | None:

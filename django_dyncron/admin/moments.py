@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
 
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _
+from django.utils.translation import npgettext_lazy
 
+# Django's own are not inflected: German says "2 Tage", but "vor 2 Tagen".
+_AWAY: dict[str, Any] = {
+    "year": npgettext_lazy("in …, … ago", "%(num)d year", "%(num)d years", "num"),
+    "month": npgettext_lazy("in …, … ago", "%(num)d month", "%(num)d months", "num"),
+    "week": npgettext_lazy("in …, … ago", "%(num)d week", "%(num)d weeks", "num"),
+    "day": npgettext_lazy("in …, … ago", "%(num)d day", "%(num)d days", "num"),
+    "hour": npgettext_lazy("in …, … ago", "%(num)d hour", "%(num)d hours", "num"),
+    "minute": npgettext_lazy("in …, … ago", "%(num)d minute", "%(num)d minutes", "num"),
+}
 _MINUTE = timedelta(minutes=1)
 
 
@@ -22,8 +33,8 @@ def relative(moment: datetime, now: datetime) -> str:
             return _("in %(seconds)d s") % {"seconds": seconds}
         return _("%(seconds)d s ago") % {"seconds": seconds}
     if ahead > timedelta(0):
-        return _("in %(time)s") % {"time": timeuntil(moment, now)}
-    return _("%(time)s ago") % {"time": timesince(moment, now)}
+        return _("in %(time)s") % {"time": timeuntil(moment, now, time_strings=_AWAY)}
+    return _("%(time)s ago") % {"time": timesince(moment, now, time_strings=_AWAY)}
 
 
 def exact(moment: datetime, zone: tzinfo | None = None, *, seconds: bool = False) -> str:

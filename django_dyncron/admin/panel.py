@@ -58,7 +58,10 @@ def schedule_panel(
             context["error"] = str(error)
         else:
             context["words"] = describe(schedule)
-            context["notices"] = [*notice_texts(schedule, now), *job_notices(job.definition())]
+            context["notices"] = [
+                *notice_texts(schedule, now),
+                *job_notices(job.definition(), job.ping_url),
+            ]
             columns = _columns(schedule, slots, browser_zone)
             context |= {"columns": columns, "rows": _rows(columns, slots, now)}
     return render_to_string("django_dyncron/schedule_panel.html", context)

@@ -1,11 +1,11 @@
-"""Whether the cron jobs in the table are such as their form would let through."""
+"""Whether cron jobs, in the table or declared in code, are such as their form would let through."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Tags, Warning, register  # noqa: A004
+from django.core.checks import CheckMessage, Info, Tags, Warning, register  # noqa: A004
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import Error, transaction
 from django.db.models import QuerySet
@@ -13,6 +13,9 @@ from django.db.models import QuerySet
 from ..conf import ConfigurationError, get_settings, load_enqueuers, load_repository
 from ..core.exceptions import one_line
 from ..models import CronJob
+from ..registry import declared_jobs
+from ..registry.declarations import faults_of
+from .configuration import TAG
 
 MOST_READ = 10_000
 """A look at that many takes a few seconds, and ``migrate`` waits for it."""
@@ -41,6 +44,52 @@ def check_cron_jobs(databases: Sequence[str] | None = None, **_: Any) -> list[Ch
     return [Warning(message, hint=hint, id="django_dyncron.W005") for message in messages]
 
 
+@register(TAG)
+def check_declared_jobs(**_: Any) -> list[CheckMessage]:
+    """Warn of jobs declared in code that ``dyncron_sync`` would refuse."""
+    if _jobs_alias() is None:
+        return []
+    return [
+        Warning(
+            f'The cron job "{job.job_id}" that {job.task_name} declares is wrong: '
+            + "; ".join(fault.rstrip(".") for fault in faults)
+            + ".",
+            hint="Mend its cron_job(): until then dyncron_sync refuses all declared jobs.",
+            id="django_dyncron.W006",
+        )
+        for job in declared_jobs()
+        if (faults := faults_of(job))
+    ]
+
+
+@register(Tags.database)
+def check_unsynced_jobs(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Mention that jobs declared in code are not in the table, which nobody else would."""
+    alias = _jobs_alias()
+    declared = {job.job_id for job in declared_jobs()}
+    if alias is None or alias not in (databases or ()) or not declared:
+        return []
+    found = CronJob.objects.using(alias).filter(job_id__in=declared)
+    try:
+        with transaction.atomic(using=alias):
+            missing = sorted(declared - set(found.values_list("job_id", flat=True)))
+    except Error:
+        # Before migrate there is no such table, or it lacks a column.
+        return []
+    if not missing:
+        return []
+    who = f'The cron job "{missing[0]}" is'
+    if len(missing) > 1:
+        who = f'{len(missing)} cron jobs, the first of them "{missing[0]}", are'
+    return [
+        Info(
+            f"{who} declared in code and not in the table.",
+            hint="Run manage.py dyncron_sync in each deploy, after migrate.",
+            id="django_dyncron.I001",
+        )
+    ]
+
+
 def _jobs_alias() -> str | None:
     """Return where the scheduler finds its jobs; ``None`` if elsewhere, or if nobody can know.
 
@@ -67,7 +116,8 @@ def _read(
     from ..repositories.reading import PLANNING_FIELDS, is_about_a_value
 
     try:
-        rows = list(jobs.filter(pk__in=keys).order_by("job_id").values(*PLANNING_FIELDS))
+        read = jobs.filter(pk__in=keys).order_by("job_id")
+        rows = list(read.values(*PLANNING_FIELDS, "ping_url"))
     except Exception as error:
         if not is_about_a_value(error):
             raise

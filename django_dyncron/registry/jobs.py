@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 POLICIES = frozenset(
     each.name for each in fields(CronJobDefinition) if each.kw_only and each.name != "next_run_at"
-) | {"is_active"}
+) | {"is_active", "ping_url"}
 """What :func:`cron_job` takes besides the expression, the job id, the payload and the queue."""
 
 
@@ -53,8 +53,10 @@ class DeclaredJob:
         }
 
     def definition(self) -> CronJobDefinition:
-        """Return the declaration as the scheduler's value."""
-        return CronJobDefinition(**self.values())
+        """Return the declaration as the scheduler's value, which knows nothing of pings."""
+        values = self.values()
+        values.pop("ping_url", None)
+        return CronJobDefinition(**values)
 
 
 _jobs: dict[str, tuple[DeclaredJob, object]] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 from django.db import connections, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
@@ -19,18 +20,24 @@ from .dialects import dialect_of
 from .locking import free
 from .notes import JobNotes
 
+_LONGEST_JITTER_SECONDS = 86_400
+
 
 def sweep(using: str, notes: JobNotes, order: SweepOrder) -> Sweep:
     """Take over or close up to ``order.limit`` runs; a single plain read if no lease has ended."""
     at, lease_until = order.at, order.at + order.lease
     leased = CronRun.objects.using(using).filter(lease_until__isnull=False).order_by("lease_until")
-    next_at = leased.values_list("lease_until", flat=True).first()
-    if next_at is None or next_at > at:
-        return Sweep(next_at=next_at)
+    if order.only is not None:
+        leased = wanted = leased.filter(pk=order.only, replica=order.replica_id)
+    else:
+        wanted = leased.filter(lease_until__lte=at)
+        next_at = leased.values_list("lease_until", flat=True).first()
+        if next_at is None or next_at > at:
+            return Sweep(next_at=next_at)
     dialect = dialect_of(connections[using])
     with transaction.atomic(using=using, durable=True):
         dialect.begin()
-        expired = list(_expired(leased.filter(lease_until__lte=at))[: order.limit])
+        expired = list(_locked(wanted)[: order.limit])
         verdicts = [(row, _verdict(row, order)) for row in expired]
         closed = [verdict for _, verdict in verdicts if verdict is not None]
         taken = [row for row, verdict in verdicts if verdict is None]
@@ -50,15 +57,16 @@ def sweep(using: str, notes: JobNotes, order: SweepOrder) -> Sweep:
     )
 
 
-def _expired(leased: QuerySet[CronRun]) -> QuerySet[CronRun]:
+def _locked(wanted: QuerySet[CronRun]) -> QuerySet[CronRun]:
     """Lock the runs, and look up what decides their fate."""
-    job = CronJob.objects.using(leased.db).filter(job_id=OuterRef("job_id"))
+    job = CronJob.objects.using(wanted.db).filter(job_id=OuterRef("job_id"))
     newer = (
-        CronRun.objects.using(leased.db)
+        CronRun.objects.using(wanted.db)
         .filter(job_id=OuterRef("job_id"), scheduled_for__gt=OuterRef("scheduled_for"))
         .exclude(status=RunStatus.SKIPPED)
     )
-    return free(leased).annotate(
+    return free(wanted).annotate(
+        job_jitter=Subquery(job.values("jitter_seconds")[:1]),
         job_policy=Subquery(job.values("misfire_policy")[:1]),
         job_window=Subquery(job.values("catch_up_window_seconds")[:1]),
         has_newer=Exists(newer),
@@ -96,5 +104,18 @@ def _run(row: Any, **changes: Any) -> Run:
         created_at=row.created_at,
         catch_up_window_seconds=row.job_window,
         replica=row.replica,
+        due_at=_due_at(row),
         **values,
     )
+
+
+def _due_at(row: Any) -> datetime | None:
+    """Return when a run was to be delivered first, or the latest moment that may have been."""
+    if row.scheduled_for is None:
+        return None
+    if row.attempts == 0:
+        return cast(datetime, row.lease_until)  # until now it waited for just that
+    # SQLite stores anything anywhere.
+    jitter = row.job_jitter if isinstance(row.job_jitter, int) else 0
+    seconds = min(max(jitter, 0), _LONGEST_JITTER_SECONDS)
+    return cast(datetime, row.scheduled_for) + timedelta(seconds=seconds)

@@ -17,15 +17,32 @@ if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
 
-@pytest.fixture(params=["memory", "default", "postgres", "portable"])
+@pytest.fixture
+def prepared_alias(postgres_alias: str) -> str:
+    """Like ``postgres_alias``; the server binds the parameters and prepares each statement."""
+    from django.db import connections
+
+    connections.settings[postgres_alias]["OPTIONS"] = {
+        "server_side_binding": True,
+        "prepare_threshold": 0,
+    }
+    return postgres_alias
+
+
+@pytest.fixture(params=["memory", "default", "postgres", "prepared", "portable"])
 def unopened_repository(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, transactional_db: None
 ) -> Site:
-    """A repository of each kind; ``portable`` speaks to PostgreSQL as to any database."""
+    """A repository of each kind; ``portable`` speaks to PostgreSQL as to any database.
+
+    ``prepared`` is the dialect of PostgreSQL on a connection that prepares its statements.
+    """
     if request.param == "memory":
         return memory_site()
     if request.param == "default":
         return database_site()
+    if request.param == "prepared":
+        return database_site(request.getfixturevalue("prepared_alias"))
     if request.param == "portable":
         monkeypatch.setattr(dialects, "_DIALECTS", {})
     return database_site(request.getfixturevalue("postgres_alias"))
@@ -38,10 +55,12 @@ async def site(unopened_repository: Site) -> AsyncIterator[Site]:
         await unopened_repository.aclose()
 
 
-@pytest.fixture(params=["own dialect", "portable dialect"])
+@pytest.fixture(params=["own dialect", "prepared", "portable dialect"])
 def unopened_postgres(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, postgres_alias: str
 ) -> DatabaseSite:
+    if request.param == "prepared":
+        request.getfixturevalue("prepared_alias")
     if request.param == "portable dialect":
         monkeypatch.setattr(dialects, "_DIALECTS", {})
     return database_site(postgres_alias)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -36,6 +37,12 @@ def lock(prompt: psycopg.Connection, table: str, job_id: str = "report") -> None
     prompt.execute(f"SELECT 1 FROM django_dyncron_{table} WHERE job_id = '{job_id}' FOR UPDATE")
 
 
+def until_somebody_waits(prompt: psycopg.Connection) -> None:
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+    while prompt.execute(waiting).fetchone() is None:
+        time.sleep(0.01)
+
+
 async def test_a_locked_job_is_passed_over(
     postgres: DatabaseSite, prompt: psycopg.Connection
 ) -> None:
@@ -63,6 +70,24 @@ async def test_what_a_locked_job_could_not_be_told_is_written_later(
     prompt.rollback()
     await postgres.repository.beat(BEAT)
     assert await postgres.last_run_at() == at("12:01:01")
+
+
+async def test_a_job_edited_while_its_record_waits_is_told_all_the_same(
+    postgres: DatabaseSite, prompt: psycopg.Connection
+) -> None:
+    await postgres.add()
+    run = await postgres.claimed()
+    lock(prompt, "cronrun")
+    enqueued = Record(run, RunStatus.ENQUEUED, enqueued_at=at("12:01:01"))
+    recording = asyncio.ensure_future(postgres.repository.record([enqueued]))
+    await asyncio.to_thread(until_somebody_waits, prompt)
+    prompt.execute("UPDATE django_dyncron_cronjob SET task_name = 'shop.audit'")
+    prompt.commit()
+    await recording
+    await postgres.repository.beat(BEAT)
+    assert await postgres.last_run_at() == at("12:01:01")
+    edited = prompt.execute("SELECT task_name FROM django_dyncron_cronjob")
+    assert edited.fetchone() == ("shop.audit",)
 
 
 async def test_a_local_run_of_a_locked_job_starts_and_ends(

@@ -1,0 +1,16 @@
+"""Who is at the command line."""
+
+from __future__ import annotations
+
+import getpass
+import os
+
+
+def who() -> str:
+    """Return ``manage.py by ann``: what a record of an action by command says."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        # In a container the number of the user often has no name.
+        name = str(os.getuid()) if hasattr(os, "getuid") else "somebody"
+    return f"manage.py by {name}"

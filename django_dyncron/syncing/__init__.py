@@ -1,0 +1,168 @@
+"""Jobs declared in code and the rows of the table: one made from the other, edits left alone.
+
+``merging`` compares a row with what the code asks for, ``planning`` decides what becomes of each
+row, ``wording`` puts it into words. Here it is done: all of it or nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from django.conf import ENVIRONMENT_VARIABLE
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, OperationalError, connections, transaction
+from django.db.models import Q
+
+from ..core.exceptions import DyncronError, one_line
+from ..models import CronJob, Origin
+from ..registry import DeclaredJob
+from ..registry.declarations import fault_words, row_of
+from ..repositories.dialects import dialect_of
+from ..repositories.reading import is_about_a_value
+from ..spelling import did_you_mean
+from .merging import FIELDS
+from .planning import Action, Declared, Entry, Step, Wishes, plan
+
+__all__ = ["Action", "Entry", "SyncRefused", "SyncReport", "Wishes", "default_source", "sync_jobs"]
+
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 0.2
+
+
+class SyncRefused(DyncronError):
+    """Nothing was synced; ``problems`` are all the reasons there are."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What was done, or would be: ``entries`` in order of job id.
+
+    ``changes`` counts the rows that were written, ``unchanged`` the declared jobs whose rows are as
+    the code wants them.
+    """
+
+    entries: Sequence[Entry]
+    changes: int
+    unchanged: int
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether nothing was to be done, and nothing is left to a person."""
+        return not self.changes and not any(entry.action.is_open for entry in self.entries)
+
+    def count(self, action: Action) -> int:
+        """Return how many jobs ``action`` is told of."""
+        return len({entry.job_id for entry in self.entries if entry.action is action})
+
+
+def default_source() -> str:
+    """Return the name of this code base: the top package of its settings."""
+    return os.environ.get(ENVIRONMENT_VARIABLE, "").partition(".")[0]
+
+
+def sync_jobs(
+    jobs: Iterable[DeclaredJob], wishes: Wishes, *, using: str, is_dry_run: bool = False
+) -> SyncReport:
+    """Make the rows of database ``using`` follow ``jobs``, in one transaction.
+
+    With ``is_dry_run`` nothing is written, and nothing locked. Safe to be done twice at once: the
+    second waits for the first and finds its work done. Raises :class:`SyncRefused` if a declaration
+    is wrong, a name among the ``wishes`` is not declared, or the database does not let us, and then
+    nothing has changed.
+    """
+    declared = _declared(jobs)
+    _refuse_unknown_names(wishes, {each.row.job_id for each in declared})
+    if wishes.prune and not declared:
+        raise SyncRefused(
+            "No job is declared, so pruning would pause all that ever were. Is the app of their "
+            "tasks installed? To pause them use dyncron_pause."
+        )
+    if is_dry_run:
+        return _report(_plan(declared, wishes, using))
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return _report(_sync(declared, wishes, using))
+        except (IntegrityError, OperationalError) as error:
+            # Somebody else has created the row meanwhile, or has rows locked that we need.
+            if attempt == _ATTEMPTS:
+                raise SyncRefused(f"The database refused it: {one_line(error)}") from error
+            time.sleep(_PAUSE_SECONDS * attempt)
+    raise AssertionError("unreachable")
+
+
+def _declared(jobs: Iterable[DeclaredJob]) -> list[Declared]:
+    """Return clean rows in order of job id, the order in which any sync creates them."""
+    declared, problems = [], []
+    for job in sorted(jobs, key=lambda job: job.job_id):
+        fields = [name for name in FIELDS if name in job.values()]
+        try:
+            declared.append(Declared(row_of(job), fields))
+        except ValidationError as error:
+            name = f'{job.task_name}, cron job "{job.job_id}"'
+            problems += [f"{name}: {words}" for words in fault_words(error)]
+    if problems:
+        raise SyncRefused(*problems)
+    return declared
+
+
+def _refuse_unknown_names(wishes: Wishes, declared: Collection[str]) -> None:
+    unknown = sorted({*wishes.adopt, *wishes.take_code} - {*declared})
+    if unknown:
+        raise SyncRefused(
+            *(
+                f'No cron job "{name}" is declared in code. {did_you_mean(name, declared)}'.rstrip()
+                for name in unknown
+            )
+        )
+
+
+def _sync(declared: Sequence[Declared], wishes: Wishes, using: str) -> list[Step]:
+    with transaction.atomic(using=using):
+        dialect_of(connections[using]).begin()
+        steps = _plan(declared, wishes, using, locks=True)
+        for step in steps:
+            _write(step, using)
+    return steps
+
+
+def _plan(
+    declared: Sequence[Declared], wishes: Wishes, using: str, *, locks: bool = False
+) -> list[Step]:
+    job_ids = [each.row.job_id for each in declared]
+    rows = CronJob.objects.using(using).filter(Q(job_id__in=job_ids) | Q(origin=Origin.CODE))
+    if locks:
+        # In one order, so that two syncs never wait for each other.
+        rows = rows.order_by("pk").select_for_update()
+    try:
+        found = list(rows)
+    except Exception as error:
+        if not is_about_a_value(error):
+            raise
+        problem = one_line(error, with_type=True)
+        raise SyncRefused(f"A row of the table of cron jobs cannot be read: {problem}") from error
+    return plan(declared, found, wishes)
+
+
+def _write(step: Step, using: str) -> None:
+    """Write a row as an edit would: by ``save()``, which others may listen to."""
+    if step.is_new:
+        step.row.save(force_insert=True, using=using)
+    elif step.values:
+        for name, value in step.values.items():
+            setattr(step.row, name, value)
+        step.row.save(using=using, update_fields=step.values)
+
+
+def _report(steps: Sequence[Step]) -> SyncReport:
+    return SyncReport(
+        entries=[entry for step in steps for entry in step.entries],
+        changes=sum(step.writes for step in steps),
+        unchanged=sum(not (step.writes or step.entries or step.row.has_vanished) for step in steps),
+    )
