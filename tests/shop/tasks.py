@@ -57,3 +57,7 @@ class Ledger:
 
 
 ledger = Ledger()
+
+
+def run_shell(command: str, stdin: str = "") -> None:
+    calls.append(("run_shell", (command, stdin)))
