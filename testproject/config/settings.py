@@ -2,7 +2,9 @@
 
 ``DEBUG`` (1, or 0 for anything that others can reach), ``DATABASE_URL`` (a SQLite file in
 ``VAR_DIR``), ``REDIS_URL`` (locks there instead of in the database), ``TIME_ZONE``, ``VAR_DIR``,
-and without ``DEBUG`` also ``SECRET_KEY`` and ``ALLOWED_HOSTS``, comma-separated.
+``STATIC_ROOT`` (where ``collectstatic`` puts files for WhiteNoise to serve), and without ``DEBUG``
+also ``SECRET_KEY``, ``ALLOWED_HOSTS`` and, behind a proxy that speaks TLS, ``CSRF_TRUSTED_ORIGINS``
+(such as ``https://shop.example.com``), both comma-separated.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ VAR_DIR.mkdir(parents=True, exist_ok=True)
 DEBUG = os.environ.get("DEBUG", "1").lower() not in ("", "0", "false", "no", "off")
 SECRET_KEY = os.environ["SECRET_KEY"] if not DEBUG else "not secret: for trying things out"
 ALLOWED_HOSTS = [host for host in os.environ.get("ALLOWED_HOSTS", "").split(",") if host]
+CSRF_TRUSTED_ORIGINS = [
+    origin for origin in os.environ.get("CSRF_TRUSTED_ORIGINS", "").split(",") if origin
+]
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -59,6 +64,10 @@ TEMPLATES = [
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 STATIC_URL = "static/"
+if "STATIC_ROOT" in os.environ:
+    STATIC_ROOT = Path(os.environ["STATIC_ROOT"])
+    MIDDLEWARE.insert(1, "whitenoise.middleware.WhiteNoiseMiddleware")
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = os.environ.get("TIME_ZONE", "UTC")
@@ -69,3 +78,11 @@ DATABASES = {"default": database_from_url(os.environ.get("DATABASE_URL", _sqlite
 DYNCRON: dict[str, object] = {}
 if "REDIS_URL" in os.environ:
     DYNCRON["LOCK_PROVIDER"] = os.environ["REDIS_URL"]
+
+if not DEBUG:
+    LOGGING = {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "handlers": {"stderr": {"class": "logging.StreamHandler"}},
+        "loggers": {"django_dyncron": {"handlers": ["stderr"], "level": "INFO"}},
+    }

@@ -50,8 +50,8 @@ def _about_trouble(event: Event) -> str:
                 f"{job_id:<16} {count} skipped ({reason}), "
                 f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
             )
-        case RunLost(_, job_id):
-            return f"{job_id:<16} lost: its process died"
+        case RunLost(run):
+            return f"{run.job_id:<16} lost: its process died"
         case JobBroken(job_id, error):
             return f"{job_id:<16} broken: {error}"
         case LockFailed(error):
