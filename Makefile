@@ -14,7 +14,7 @@ WITH_SERVERS := $(BIN)/python -m tests.servers exec --
 ON_POSTGRES := DYNCRON_TEST_DATABASE=postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow chaos browser pictures test-matrix lint format contracts types migrations docs bench wheel
+.PHONY: help demo test test-slow chaos browser deploy-check pictures test-matrix lint format contracts types migrations messages public-api snapshot docs bench wheel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,9 @@ chaos: $(VENV)/.group-test ## run the tests that kill processes, servers and con
 browser: $(VENV)/.group-browser ## run the tests in a real browser: Debian's chromium, or the one named by CHROMIUM
 	$(PYTEST) tests/browser -m browser $(ARGS)
 
+deploy-check: $(VENV)/.group-deploy ## check the files under deploy and run their commands, without Docker or Kubernetes
+	$(PYTEST) tests/deploy -m deploy $(ARGS)
+
 pictures: $(VENV)/.group-browser ## take the screenshots of the documentation anew
 	$(BIN)/python -m tests.browser.pictures
 
@@ -71,6 +74,16 @@ migrations: $(VENV)/.group-test ## check that no migration is missing, on SQLite
 	$(BIN)/python -m django makemigrations --check --dry-run --settings tests.settings
 	$(ON_POSTGRES) $(WITH_SERVERS) $(BIN)/python -m django makemigrations --check --dry-run --settings tests.settings
 
+messages: $(VENV)/.group-test ## bring the translations up to date and compile them; ARGS=fr begins French
+	$(BIN)/python -m tests.messages $(ARGS)
+
+public-api: $(VENV)/.group-test ## write down what users may rely on, after a change that was meant
+	DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.public_api
+
+snapshot: $(VENV)/.group-test ## record the schema of this version, for the tests of upgrades from it
+	DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.upgrades
+	DJANGO_SETTINGS_MODULE=tests.settings $(ON_POSTGRES) $(WITH_SERVERS) $(BIN)/python -m tests.upgrades
+
 docs: $(VENV)/.group-docs ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
 
@@ -84,6 +97,18 @@ run-benchmarks: $(VENV)/.group-test $(VENV)/.peers
 
 $(VENV)/.peers: $(VENV)/.installed benchmarks/requirements.txt
 	$(PIP) --requirement benchmarks/requirements.txt
+	touch $@
+
+import-data: ## make the tables that the import is tested with anew, by their own software; ARGS=--check compares
+	$(MAKE) VENV=.venv-beat run-import-data
+
+.PHONY: import-data run-import-data
+run-import-data: $(VENV)/.beat
+	$(BIN)/python -W error -m tests.importing $(ARGS)
+
+$(VENV)/.beat: tests/importing/requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --requirement tests/importing/requirements.txt
 	touch $@
 
 wheel: $(VENV)/.group-wheel ## build the sdist and, from it, the wheel

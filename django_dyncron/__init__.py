@@ -21,7 +21,7 @@ from .core.scheduler import DynamicScheduler, TickResult
 from .once import runs_once
 from .registry import background_task, cron_job
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "CronJobDefinition",

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from django.utils.dates import MONTHS, WEEKDAYS
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext, pgettext_lazy
 
 from ..core.fields import LAST, CronFields, Field, SpecialDay
 from .listing import listed, ranges
+
+# Weekdays as they stand after "on", Monday first. Many languages inflect them there, as German does
+# in "montags", so Django's own will not do.
+_REPEATED = (
+    pgettext_lazy("on …", "Monday"),
+    pgettext_lazy("on …", "Tuesday"),
+    pgettext_lazy("on …", "Wednesday"),
+    pgettext_lazy("on …", "Thursday"),
+    pgettext_lazy("on …", "Friday"),
+    pgettext_lazy("on …", "Saturday"),
+    pgettext_lazy("on …", "Sunday"),
+)
 
 
 def on_days(fields: CronFields) -> str:
@@ -39,12 +51,17 @@ def weekday_name(weekday: int) -> str:
 def _on_dates(field: Field) -> str:
     spelt = []
     if field.values:
-        numbers = listed(ranges(field.values, str))
+        numbers = listed(ranges(field.values, _day_number))
         plural = len(field.values)
         days = ngettext("day %(numbers)s", "days %(numbers)s", plural) % {"numbers": numbers}
         spelt.append(days)
     spelt.extend(_date(special) for special in field.special)
     return _("on %(days)s of the month") % {"days": listed(spelt)}
+
+
+def _day_number(day: int) -> str:
+    # An ordinal where a language wants one (German "1.").
+    return pgettext("day of the month", "%(day)d") % {"day": day}
 
 
 def _date(special: SpecialDay) -> str:
@@ -56,7 +73,7 @@ def _date(special: SpecialDay) -> str:
 def _on_weekdays(field: Field) -> str:
     # Monday first, so that a weekend is "Saturday and Sunday".
     monday_first = sorted((weekday - 1) % 7 for weekday in field.values)
-    spelt = ranges(monday_first, lambda day: str(WEEKDAYS[day]))
+    spelt = ranges(monday_first, lambda day: str(_REPEATED[day]))
     spelt.extend(_nth_weekday(special) for special in field.special)
     return _("on %(days)s") % {"days": listed(spelt)}
 

@@ -1,0 +1,1 @@
+"""What is released, looked at from outside: see ``.ci/wheel``."""
