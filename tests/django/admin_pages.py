@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from django import VERSION
 from django.contrib.auth.models import Permission, User
+from django.db.models import DateTimeField, Value
 from django.test import Client
+from django.utils import timezone
 
 from django_dyncron import ITaskEnqueuer, background_task
 from django_dyncron.models import CronJob, CronRun
@@ -45,6 +48,13 @@ TASK = f"{__name__}.send_newsletter"
 def at(text: str) -> datetime:
     """Read ``2026-11-30T12:57Z``."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+
+
+def the_database_keeps_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the database's clock by this process's, which ``time_machine`` can stop."""
+    monkeypatch.setattr(
+        "django_dyncron.health.reading.Now", lambda: Value(timezone.now(), DateTimeField())
+    )
 
 
 def client_with(*permissions: str, name: str = "staff") -> Client:

@@ -13,11 +13,23 @@ from django.contrib.messages import get_messages
 from django.test import Client
 
 from django_dyncron.models import Pause, Replica
-from tests.django.admin_pages import JOBS, a_job, at, client_with, crumbs
+from tests.django.admin_pages import (
+    JOBS,
+    a_job,
+    at,
+    client_with,
+    crumbs,
+    the_database_keeps_time,
+)
 
 pytestmark = pytest.mark.django_db
 
 PAUSE, RESUME = f"{JOBS}pause-everything/", f"{JOBS}resume-everything/"
+
+
+@pytest.fixture(autouse=True)
+def _database_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    the_database_keeps_time(monkeypatch)
 
 
 @pytest.fixture

@@ -17,7 +17,14 @@ from django.test.utils import CaptureQueriesContext
 from django_dyncron import ITaskEnqueuer
 from django_dyncron.admin import capped
 from django_dyncron.models import CronLock, CronRun, Replica
-from tests.django.admin_pages import REPLICAS, RUNS, TASK, at, client_with
+from tests.django.admin_pages import (
+    REPLICAS,
+    RUNS,
+    TASK,
+    at,
+    client_with,
+    the_database_keeps_time,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -241,7 +248,10 @@ def test_history_needs_the_permission_to_view() -> None:
 
 
 @time_machine.travel(NOON, tick=False)
-def test_replicas_say_whether_they_live(everything: Client) -> None:
+def test_replicas_say_whether_they_live(
+    everything: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    the_database_keeps_time(monkeypatch)
     Replica.objects.create(
         replica_id="alive", tick_interval_seconds=30, seen_at=NOON - timedelta(seconds=80)
     )

@@ -20,7 +20,14 @@ from django.test.utils import CaptureQueriesContext
 from django_dyncron.admin import CronJobAdmin
 from django_dyncron.models import CronJob, Replica
 from django_dyncron.pausing import pause_all
-from tests.django.admin_pages import JOBS, TASK, a_job, client_with, crumbs
+from tests.django.admin_pages import (
+    JOBS,
+    TASK,
+    a_job,
+    client_with,
+    crumbs,
+    the_database_keeps_time,
+)
 from tests.django.overview_page import MONDAY, OVERVIEW, page, section, text_of
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +47,11 @@ def _nothing_kept() -> Iterator[None]:
     cache.clear()
     yield
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _database_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    the_database_keeps_time(monkeypatch)
 
 
 @pytest.fixture

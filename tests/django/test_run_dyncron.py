@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_dyncron.core.claims import Horizon
+from django_dyncron.core.events import SignOfLife, TickFailed, TickResult
 from django_dyncron.core.exceptions import StoreUnavailable
+from django_dyncron.management.commands import run_dyncron
 from django_dyncron.models import CronJob, CronRun, Replica
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 
@@ -77,10 +80,115 @@ def test_a_failed_task_is_no_failure_of_the_command() -> None:
     assert "colour" in CronJob.objects.get().last_error
 
 
-def test_the_heartbeat_file_is_touched(tmp_path: Path) -> None:
+def test_the_heartbeat_file_is_made_by_a_tick(tmp_path: Path) -> None:
     file = tmp_path / "heartbeat"
     call_command("run_dyncron", "--once", "--heartbeat-file", str(file))
     assert file.exists()
+
+
+def test_the_heartbeat_file_is_touched_while_ticks_fail_but_not_before_one_went_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(run_dyncron, "monotonic", lambda: now)
+    path = tmp_path / "heartbeat"
+    file = run_dyncron._HeartbeatFile(path)
+    file.keep_alive()
+    file(TickFailed(StoreUnavailable("The database is away."), timedelta(seconds=1)))
+    assert not path.exists()
+    # A first tick that works off a long backlog gives signs of life before it ends.
+    file(SignOfLife(THIS_MINUTE))
+    path.unlink()
+    now = 109.0
+    file(TickFailed(StoreUnavailable("The database is away."), timedelta(seconds=1)))
+    file.keep_alive()
+    assert not path.exists()
+    now = 110.0
+    file.keep_alive()
+    assert path.exists()
+    path.unlink()
+    file(TickResult(THIS_MINUTE))
+    assert path.exists()
+
+
+def test_the_heartbeat_file_of_an_earlier_process_is_not_taken_for_ours(tmp_path: Path) -> None:
+    path = tmp_path / "heartbeat"
+    path.touch()
+    run_dyncron._HeartbeatFile(path)
+    assert not path.exists()
+
+
+def test_a_heartbeat_file_that_cannot_be_touched_is_told_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    file = run_dyncron._HeartbeatFile(folder / "heartbeat")
+    file(TickResult(THIS_MINUTE))
+    (folder / "heartbeat").unlink()
+    folder.rmdir()
+    for _ in range(3):
+        file(TickResult(THIS_MINUTE))
+    (record,) = caplog.records
+    assert getattr(record, "action", "") == "heartbeat_failed"
+    folder.mkdir()
+    file(TickResult(THIS_MINUTE))
+    assert (folder / "heartbeat").exists()
+
+
+def test_a_heartbeat_file_that_is_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="^--heartbeat-file: "):
+        call_command("run_dyncron", "--once", "--heartbeat-file", str(tmp_path))
+
+
+def test_a_heartbeat_file_in_no_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="--heartbeat-file: there is no directory"):
+        call_command("run_dyncron", "--once", "--heartbeat-file", str(tmp_path / "no" / "file"))
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+
+def test_metrics_are_served_as_long_as_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[Any] = []
+    calls: list[Any] = []
+
+    class Server:
+        def __call__(self, event: Any) -> None:
+            events.append(type(event).__name__)
+
+        def close(self) -> None:
+            calls.append("closed")
+
+    def serve_metrics(*arguments: Any) -> Server:
+        calls.append(arguments)
+        return Server()
+
+    monkeypatch.setattr("django_dyncron.metrics.serve_metrics", serve_metrics)
+    call_command("run_dyncron", "--once", "--metrics-port", "0", "--metrics-host", "127.0.0.2")
+    assert calls == [("127.0.0.2", 0, "default"), "closed"]
+    assert "TickResult" in events
+
+
+def test_metrics_without_the_client_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.startswith("django_dyncron.metrics"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with pytest.raises(CommandError, match=r'pip install "django-dyncron\[prometheus\]"$'):
+        call_command("run_dyncron", "--once", "--metrics-port", "0")
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandError, match=f"cannot listen on 127.0.0.1:{port}"):
+            call_command("run_dyncron", "--once", "--metrics-port", str(port))
+
+
+# --- ticks that fail ------------------------------------------------------------------------------
 
 
 class AwayRepository(DjangoCronJobRepository):
@@ -138,6 +246,15 @@ def test_the_replica_is_known_by_its_name_and_leaves_word() -> None:
     replica = Replica.objects.get()
     assert (replica.replica_id, replica.tick_interval_seconds) == ("web-1", 7.0)
     assert replica.stopped_at is not None
+
+
+def test_a_replica_that_comes_back_under_its_name_starts_anew() -> None:
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    Replica.objects.create(
+        replica_id="web-1", started_at=long_ago, seen_at=long_ago, tick_interval_seconds=30
+    )
+    call_command("run_dyncron", "--once", "--replica-id", "web-1")
+    assert Replica.objects.get().started_at > datetime.now(UTC) - timedelta(minutes=5)
 
 
 def test_replicas_without_a_name_are_told_apart() -> None:
@@ -198,6 +315,8 @@ def test_a_wrong_setting_is_named(
         ("--tick-interval", "-1", 'DYNCRON["TICK_INTERVAL_SECONDS"] is -1.0'),
         ("--max-ticks", "0", "Error: argument --max-ticks: invalid"),
         ("--max-ticks", "many", "Error: argument --max-ticks: invalid"),
+        ("--metrics-port", "65536", "Error: argument --metrics-port: invalid"),
+        ("--metrics-port", "http", "Error: argument --metrics-port: invalid"),
     ],
 )
 def test_a_wrong_option_is_named(option: str, value: str, message: str) -> None:

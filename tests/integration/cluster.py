@@ -104,11 +104,19 @@ class Replica(Process):
         ]
         super().__init__(name, command, directory, environment)
 
+    @property
+    def heartbeat_age(self) -> float:
+        """Seconds since its heartbeat file was touched."""
+        return time.time() - self._heartbeat.stat().st_mtime
+
     def wait_for_first_tick(self) -> None:
         self._wait_for_heartbeat_after(0.0)
 
     def wait_for_tick(self) -> None:
-        """Wait until a tick has ended well after this call; fail if none does."""
+        """Wait until a tick has ended well after this call; fail if none does.
+
+        Ticks come more often than every ten seconds, so nothing else touches the file.
+        """
         self._wait_for_heartbeat_after(time.time())
 
     def _wait_for_heartbeat_after(self, since: float) -> None:

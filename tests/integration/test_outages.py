@@ -6,9 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
 from django.core.management import call_command
 
-from tests.integration.cluster import Cluster, Slots, wait_until
+from tests.integration.cluster import Cluster, Slots, stopwatch, wait_until
 from tests.servers import PostgresServer
 
 FAST = ("--tick-interval", "0.1")
@@ -67,3 +68,26 @@ def test_the_server_is_restarted_and_then_away_for_some_seconds(
     due |= _add_waves(cluster, "after", count=10)
     _assert_all_once(cluster, due)
     assert all("tick failed, next in" in replica.output for replica in replicas)
+
+
+@pytest.mark.slow
+def test_the_heartbeat_file_stays_young_while_the_server_is_away(
+    disposable_postgres: PostgresServer, cluster_on: Callable[[str], Cluster]
+) -> None:
+    """Or a probe would restart the process, which mends no server and costs its local tasks."""
+    cluster = cluster_on(disposable_postgres.create_database("away"))
+    call_command("migrate", database=cluster.alias, verbosity=0)
+    (replica,) = cluster.start(1, *FAST)
+    cluster.disconnect()
+    disposable_postgres.shut_down()
+    wait_until(lambda: "tick failed, next in" in replica.output, seconds=15)
+    oldest = 0.0
+    with stopwatch() as seconds:
+        while seconds() < 40:
+            time.sleep(0.5)
+            oldest = max(oldest, replica.heartbeat_age)
+    # Touched by the watchdog, which looks every 5 seconds, when it is 10 seconds old.
+    assert 9 < oldest < 20
+    disposable_postgres.restart()
+    replica.wait_for_tick()
+    assert cluster.stop() == [0]

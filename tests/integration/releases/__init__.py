@@ -1,0 +1,1 @@
+"""An app whose declared jobs differ from release to release."""
