@@ -63,6 +63,20 @@ class CeleryTaskEnqueuer(BrokerTaskEnqueuer[Message]):
         results = admin_page("django_celery_results_taskresult_changelist")
         return results and f"{results}?{urlencode({'task_id': task_id})}"
 
+    def usual_queue(self, task_name: str) -> str:
+        """Return the queue of a job for Celery to send the task where it would by itself.
+
+        That is ``"default"``, unless there is a queue of that name and another is chosen.
+        """
+        if self._home != "default":
+            return "default"
+        task = self._find_task(task_name)
+        name: str | None = getattr(task, "queue", None)
+        if not name:
+            route = self._app.amqp.router.route({}, task.name if task else task_name)
+            name = getattr(route.get("queue"), "name", None)
+        return name or "default"
+
     def prepare(
         self, task_name: str, payload: dict[str, Any], queue: str, run: Run | None = None
     ) -> Message:

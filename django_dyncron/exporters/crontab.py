@@ -62,7 +62,8 @@ def _comments(job: CronJob) -> Iterator[str]:
 
 
 def _entry(job: CronJob, schedule: CronSchedule, manage: str) -> Iterator[str]:
-    command = f"{manage} dyncron_run {shlex.quote(job.job_id)}".replace("%", r"\%")
+    options_end = "-- " if job.job_id.startswith("-") else ""
+    command = f"{manage} dyncron_run {options_end}{shlex.quote(job.job_id)}".replace("%", r"\%")
     line = f"{schedule.canonical} {command}"
     if any(field.special for field in schedule.fields):
         yield f"# Left out, as a crontab has no such days: {line}"

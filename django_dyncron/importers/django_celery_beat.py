@@ -296,4 +296,4 @@ def _counts_zone_of_row() -> bool:
 
 
 def _zone_of_celery() -> str:
-    return getattr(settings, "CELERY_TIMEZONE", None) or "UTC"
+    return str(getattr(settings, "CELERY_TIMEZONE", None) or "UTC")

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import islice
+from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 
@@ -23,6 +24,7 @@ from .entries import Entry, LeftOut, Source
 _SWITCH = ("is_active", "pause_reason")
 _KEPT_ON_UPDATE = frozenset({*_SWITCH, "last_run_at"})
 """What an update leaves alone: whether a job is on is decided where it runs."""
+_REMEMBERED = ("task_name", "payload", "cron_expression", "time_zone")
 
 
 class Action(StrEnum):
@@ -161,7 +163,7 @@ def _plan_entry(entry: Entry, existing: CronJob | None, choices: Choices, title:
                 "is_active": False,
                 "pause_reason": f"Imported from {title}, not switched on.",
             }
-        job = CronJob(**values, origin=Origin.IMPORT.value)
+        job = CronJob(**values, origin=Origin.IMPORT.value, declaration=_memory(values, title))
         return _checked(PlannedJob(entry, job, Action.CREATE))
     kept = _KEPT_ON_UPDATE
     if existing.origin == Origin.IMPORT and existing.cron_expression == values["cron_expression"]:
@@ -175,11 +177,30 @@ def _plan_entry(entry: Entry, existing: CronJob | None, choices: Choices, title:
     if choices.update:
         for name in changed:
             setattr(existing, name, compared[name])
+        if existing.origin == Origin.IMPORT:
+            existing.declaration = _memory(values, title)
         return _checked(PlannedJob(entry, existing, Action.UPDATE, changed))
-    if choices.skip_existing or existing.origin == Origin.IMPORT:
+    if choices.skip_existing or _says_what_it_said(existing, values, title):
         return PlannedJob(entry, existing, Action.KEEP, changed)
-    taken = "There is a job of this id, which was not imported, and which differs."
+    taken = (
+        "There is a job of this id that differs, and was not made by an import of just this: "
+        "choose --prefix, --skip-existing or --update."
+    )
     return PlannedJob(entry, existing, Action.REFUSE, changed, {"job_id": [taken]})
+
+
+def _memory(values: Mapping[str, Any], title: str) -> dict[str, Any]:
+    """Return what a job remembers of the entry that it was made of."""
+    return {"source": title, "fields": {name: values.get(name, "") for name in _REMEMBERED}}
+
+
+def _says_what_it_said(existing: CronJob, values: Mapping[str, Any], title: str) -> bool:
+    """Tell whether a job was made of this same entry, so that only the job has been edited since.
+
+    Two crontabs may well have a command of one name.
+    """
+    is_imported = existing.origin == Origin.IMPORT
+    return is_imported and same(existing.declaration, _memory(values, title))
 
 
 def _checked(planned: PlannedJob) -> PlannedJob:

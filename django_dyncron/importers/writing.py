@@ -62,4 +62,4 @@ def _write(plan: ImportPlan, using: str) -> None:
         planned.job.save(using=using, force_insert=True)
     for planned in plan.having(Action.UPDATE):
         # A schedule that it changes counts from now.
-        planned.job.save(using=using, update_fields=planned.changed)
+        planned.job.save(using=using, update_fields=[*planned.changed, "declaration"])

@@ -37,7 +37,7 @@ class HasOrigin(models.Model):
             (Origin.IMPORT.value, _("imported")),
         ],
     )
-    # What the code asked for when it was last synced; NULL: never.
+    # What the code asked for when it was last synced, or the source of an import; NULL: never.
     declaration = models.JSONField(null=True, editable=False, serialize=False, default=None)
     has_vanished = models.BooleanField(
         _("no longer declared"), editable=False, serialize=False, default=False, db_default=False

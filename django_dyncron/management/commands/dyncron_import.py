@@ -78,10 +78,12 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if options["json"]:
             report = as_json(plan, dry_run=dry_run)
-            self.stdout.write(json.dumps(report, ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps(report, indent=2))
         else:
+            # All is written by now, so a terminal that lacks a letter must not make it fail.
+            encoding = getattr(self.stdout, "encoding", None) or "utf-8"
             for line in in_words(plan, dry_run=dry_run):
-                self.stdout.write(line)
+                self.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding))
         if plan.is_refused:
             raise CommandError(
                 "Nothing was imported: mend what is refused, or import the others with "

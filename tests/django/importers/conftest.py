@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,19 @@ Import = Callable[..., dict[str, Any]]
 """Runs ``dyncron_import``, and returns its report; a refusal is under ``"error"``."""
 
 NOW = "2026-12-01T00:00:30Z"
+RESTOCK = "tests.shop.tasks.restock"
+
+
+def document(tmp_path: Path, *jobs: dict[str, Any]) -> str:
+    file = tmp_path / "jobs.json"
+    usual = {"task_name": RESTOCK, "cron_expression": "0 6 * * *"}
+    document = {"format": "django-dyncron", "version": 1, "jobs": [usual | job for job in jobs]}
+    file.write_text(json.dumps(document))
+    return str(file)
+
+
+def actions(report: dict[str, Any]) -> dict[str, str]:
+    return {job["job_id"]: job["action"] for job in report["jobs"]}
 
 
 @pytest.fixture(autouse=True)

@@ -72,6 +72,10 @@ def test_the_crontab_of_a_user(run_import: Import, tmp_path: Path) -> None:
     assert report["notes"] == [
         "Line 2: MAILTO is for mail, and is not kept.",
         "Line 3: PATH is for the commands, and is not kept.",
+        (
+            "Times are read in the project's time zone, UTC. If the machine has another, name it "
+            "with --time-zone."
+        ),
     ]
     assert report["by_name"]["start-everything"]["reason"].startswith("@reboot names no time")
     tokyo, step = report["by_name"]["poll-2"]["notes"]
@@ -93,6 +97,63 @@ def test_the_crontab_of_the_system(run_import: Import, tmp_path: Path) -> None:
     ]
     assert report["by_name"]["tidy"]["notes"] == [
         "It was run as www-data; a task runs as its worker does."
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, user_column, error",
+    [
+        (
+            "@daily www-data tidy\n17 *\t* * *\troot\ttidy",
+            False,
+            "Line 2 has a column for the user",
+        ),
+        ("@daily tidy all\n0 1 * * * /usr/bin/tidy -q", True, "Line 2 has '/usr/bin/tidy' where"),
+    ],
+)
+def test_the_wrong_form_is_told_and_nothing_is_imported(
+    run_import: Import, tmp_path: Path, text: str, user_column: bool, error: str
+) -> None:
+    report = run(run_import, tmp_path, text, user_column=user_column, skip_invalid=True)
+    assert error in report["error"]
+    assert not CronJob.objects.exists()
+
+
+def test_comments_that_are_not_about_the_next_line(run_import: Import, tmp_path: Path) -> None:
+    text = (
+        "# Edit this file to introduce tasks to be run by cron.\n#\n"
+        "# m h  dom mon dow   command\n"
+        "0 1 * * * backup\n"
+        "# Old:\n"
+        "#0 2 * * * sync --password=secret\n"
+        "#@reboot warm-up\n"
+        "# Before the shop opens.\n"
+        "0 3 * * * tidy\n"
+    )
+    run(run_import, tmp_path, text)
+    assert dict(CronJob.objects.values_list("job_id", "description")) == {
+        "backup": "",
+        "tidy": "Before the shop opens.",
+    }
+
+
+def test_names_that_numbers_would_make_twice(run_import: Import, tmp_path: Path) -> None:
+    run(run_import, tmp_path, "0 1 * * * poll\n0 2 * * * poll\n0 3 * * * poll-2\n")
+    assert list(CronJob.objects.order_by("pk").values_list("job_id", flat=True)) == [
+        "poll",
+        "poll-2",
+        "poll-2-2",
+    ]
+
+
+def test_ends_of_lines(run_import: Import, tmp_path: Path) -> None:
+    """From Windows, with a byte order mark; and what only Unicode calls the end of a line."""
+    file = tmp_path / "crontab"
+    file.write_bytes("\ufeff0 1 * * * tidy\r\n0 2 * * * say 'a\u2028b'\r\n".encode())
+    assert not run_import("crontab", str(file), task=TASK)["error"]
+    assert list(CronJob.objects.order_by("pk").values_list("payload", flat=True)) == [
+        {"command": "tidy"},
+        {"command": "say 'a\u2028b'"},
     ]
 
 

@@ -78,3 +78,8 @@ def test_no_name_adds_a_line_of_its_own() -> None:
     add("a\n* * * * * rm -rf /", "@daily", description="b\r* * * * * rm\n* * * * * rm")
     lines = export()
     assert [line for line in lines if line and not line.startswith("#")] == ["CRON_TZ=UTC"]
+
+
+def test_a_job_id_that_looks_like_an_option() -> None:
+    add("-nightly", "0 6 * * *")
+    assert export()[-1] == "0 6 * * * python manage.py dyncron_run -- -nightly"

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from django_dyncron.core.planning import PlanningRules, schedule_for
 from django_dyncron.models import CronJob
@@ -218,6 +219,15 @@ def test_columns(run_import: Import, name: str, values: dict[str, Any]) -> None:
 def test_reasons(run_import: Import, name: str, reason: str) -> None:
     assert reason in run_import(SOURCE, only=[name])["by_name"][name]["reason"]
     assert not CronJob.objects.exists()
+
+
+def test_once_and_disabled(run_import: Import) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE django_celery_beat_periodictask SET enabled = %s WHERE name = 'once'", [False]
+        )
+    told = run_import(SOURCE, only=["once"])["jobs"][0]
+    assert told["notes"] == ["Its one run is told as if it were enabled now; set its dates then."]
 
 
 def test_what_cron_would_make_of_both_days(run_import: Import) -> None:

@@ -116,6 +116,7 @@ def test_yaml_without_its_extra(
     run_import: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "django_dyncron.importers.yaml_loading", raising=False)
     (tmp_path / "jobs.yaml").write_text(YAML)
     error = run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
     assert "pip install 'django-dyncron[yaml]'" in error
@@ -124,6 +125,41 @@ def test_yaml_without_its_extra(
 def test_yaml_makes_no_objects(run_import: Import, tmp_path: Path) -> None:
     (tmp_path / "jobs.yaml").write_text("!!python/object/apply:os.getcwd []")
     assert "no YAML of plain values" in run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
+
+
+BOMB = "x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+    f"x{n + 1}: &x{n + 1} [{', '.join([f'*x{n}'] * 10)}]\n" for n in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        (BOMB, "it holds more than 1,000,000 values"),
+        ("a: &a [*a]", "an alias stands within what it stands for"),
+        (
+            YAML.replace("time_zone", "task_name"),
+            "'task_name' stands twice in one mapping, in line",
+        ),
+        (YAML.replace("0 6 * * *", "*/5 * * * *"), "that begins with * or @ must be in quotes"),
+        (YAML.replace("0 6 * * *", "@daily"), "that begins with * or @ must be in quotes"),
+        ("? [1]\n: 2", "unhashable key"),
+    ],
+)
+def test_what_yaml_is_refused(run_import: Import, tmp_path: Path, text: str, error: str) -> None:
+    (tmp_path / "jobs.yaml").write_text(text)
+    assert error in run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
+
+
+def test_yaml_with_values_that_stand_for_many_jobs(run_import: Import, tmp_path: Path) -> None:
+    text = (
+        "format: django-dyncron\nversion: 1\njobs:\n"
+        f"  - &usual {{job_id: a, task_name: {RESTOCK}, cron_expression: 0 6 * * *}}\n"
+        "  - {<<: *usual, job_id: b}\n"
+    )
+    (tmp_path / "jobs.yaml").write_text(text)
+    assert not run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
+    assert dict(CronJob.objects.values_list("job_id", "task_name")) == {"a": RESTOCK, "b": RESTOCK}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +196,8 @@ def test_what_is_no_document(run_import: Import, tmp_path: Path, text: str, erro
         ({"starts_at": "2027-01-01"}, "with its offset, such as 2026-11-01T05:30Z."),
         ({"starts_at": "soon"}, "Job 1 (a): starts_at must be a moment such as"),
         ({"starts_at": "0001-01-01T00:00+14:00"}, "between the years 1 and 9999."),
+        ({"description": "a\0b"}, "Job 1 (a): description must be a text without NUL"),
+        ({"job_id": "\ud800"}, "Job 1 (?): job_id must be a text without NUL or half characters"),
     ],
 )
 def test_what_is_wrong_with_a_job(

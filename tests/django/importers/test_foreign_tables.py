@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 
 from django_dyncron.models import CronJob
 from tests.databases import database_alias
@@ -78,12 +78,29 @@ def test_an_unknown_zone(run_import: Import) -> None:
 
 
 @pytest.mark.usefixtures("_tables")
+def test_an_interval_beyond_the_calendar(run_import: Import) -> None:
+    execute("UPDATE django_celery_beat_intervalschedule SET every = 999999999, period = 'days'")
+    told = run_import(SOURCE, only=["every 7 minutes"])["left_out"][0]
+    assert told["reason"].startswith("Every 999999999 days does not come at the same times")
+    assert told["before"] == []
+
+
+@pytest.mark.usefixtures("_tables")
+@pytest.mark.parametrize("zone", ["US/Pacific", "Asia/Calcutta", "EST5EDT", "Etc/GMT-5"])
+def test_old_names_of_zones(run_import: Import, zone: str) -> None:
+    execute(f"UPDATE {CRONTABS} SET timezone = %s", zone)
+    assert not run_import(SOURCE, only=["every hour, Berlin"])["error"]
+    assert CronJob.objects.get().time_zone == zone
+
+
+@pytest.mark.usefixtures("_tables")
 def test_celerys_zone_counts_if_the_project_says_so(run_import: Import, settings: Any) -> None:
     settings.DJANGO_CELERY_BEAT_TZ_AWARE = False
     settings.CELERY_TIMEZONE = "Asia/Tokyo"
     report = run_import(SOURCE, only=["every hour, Berlin"])
     assert CronJob.objects.get().time_zone == "Asia/Tokyo"
     assert "DJANGO_CELERY_BEAT_TZ_AWARE is off" in report["notes"][0]
+    assert report["notes"][0].endswith("by the setting CELERY_TIMEZONE Asia/Tokyo.")
 
 
 @pytest.mark.usefixtures("_tables")
@@ -121,6 +138,17 @@ def test_tables_of_another_database(
         assert not run_import(SOURCE, from_database="old")["error"]
     assert CronJob.objects.count() == 50
     assert "DATABASES has no 'older'" in run_import(SOURCE, from_database="older")["error"]
+
+
+@pytest.mark.django_db
+def test_a_date_that_is_none(run_import: Import, tmp_path: Any, django_db_blocker: Any) -> None:
+    """SQLite takes any text."""
+    with django_db_blocker.unblock(), database_alias("old", f"sqlite:///{tmp_path}/old.sqlite3"):
+        load_tables("django_celery_beat", using="old")
+        with connections["old"].cursor() as cursor:
+            cursor.execute(f"UPDATE {TASKS} SET last_run_at = '2026-13-45 00:00:00'")
+        error = run_import(SOURCE, from_database="old")["error"]
+    assert "cannot be read: month must be in 1..12" in error
 
 
 @pytest.mark.django_db

@@ -1,8 +1,8 @@
-"""What an import makes of jobs that are there already, and of what comes in between."""
+"""What an import does as a whole, and what its report tells of it."""
 
 from __future__ import annotations
 
-import json
+import io
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,39 +10,65 @@ from typing import Any
 import pytest
 import time_machine
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
+from django.test.utils import CaptureQueriesContext
 
+from django_dyncron.importers.comparing import Comparison, compare
 from django_dyncron.models import CronJob, CronRun
-from tests.django.importers.conftest import Import
+from django_dyncron.testing import tick_at
+from tests.django.importers.conftest import Import, actions, document
 from tests.importing.loading import drop_tables, load_tables
 
 pytestmark = pytest.mark.django_db
 
-RESTOCK = "tests.shop.tasks.restock"
+
+def test_a_pattern_that_names_nothing(run_import: Import, tmp_path: Path) -> None:
+    file = document(tmp_path, {"job_id": "report"})
+    report = run_import("json", file, only=["rep*", "reprot-*"])
+    assert report["error"] == "Nothing was imported: no name is like 'reprot-*', for --only."
+    assert not CronJob.objects.exists()
 
 
-def document(tmp_path: Path, *jobs: dict[str, Any]) -> str:
-    file = tmp_path / "jobs.json"
-    usual = {"task_name": RESTOCK, "cron_expression": "0 6 * * *"}
-    document = {"format": "django-dyncron", "version": 1, "jobs": [usual | job for job in jobs]}
-    file.write_text(json.dumps(document))
-    return str(file)
-
-
-def actions(report: dict[str, Any]) -> dict[str, str]:
-    return {job["job_id"]: job["action"] for job in report["jobs"]}
-
-
-def test_done_again_it_imports_nothing_twice(run_import: Import) -> None:
+@pytest.mark.parametrize("instant", ["2026-12-01T00:00:30Z", "2027-03-28T00:40:00Z"])
+def test_a_scheduler_runs_what_the_report_tells(run_import: Import, instant: str) -> None:
     load_tables("django_celery_beat")
-    first = run_import("django-celery-beat")
-    assert set(actions(first).values()) == {"create"}
-    before = list(CronJob.objects.values())
+    report = run_import("django-celery-beat", at=instant)
+    for told in report["jobs"]:
+        job = CronJob.objects.get(job_id=told["job_id"])
+        job.is_active = True
+        for moment in told["after"]:
+            assert [run.scheduled_for for run in tick_at(moment, [job])] == [
+                datetime.fromisoformat(moment)
+            ], told["job_id"]
 
-    again = run_import("django-celery-beat", at="2026-12-01T09:00:00Z")
 
-    assert set(actions(again).values()) == {"nothing"}
-    assert list(CronJob.objects.values()) == before
+def test_a_first_date_before_all_calendars(run_import: Import, tmp_path: Path) -> None:
+    file = document(tmp_path, {"job_id": "a", "starts_at": "0001-01-01T00:00Z"})
+    assert run_import("json", file)["jobs"][0]["after"][0] == "2026-12-01T06:00Z"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_scheduler_waits_while_the_report_is_worked_out(
+    run_import: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    within = []
+
+    def compare_and_tell(*args: Any) -> Comparison:
+        within.append(connection.in_atomic_block)
+        return compare(*args)
+
+    monkeypatch.setattr("django_dyncron.importers.plan.compare", compare_and_tell)
+    run_import("json", document(tmp_path, {"job_id": "a"}))
+    assert within == [False]
+
+
+def test_a_dry_run_asks_and_no_more(run_import: Import) -> None:
+    load_tables("django_celery_beat")
+    with CaptureQueriesContext(connection) as queries:
+        run_import("django-celery-beat", dry_run=True)
+    kinds = {query["sql"].split()[0] for query in queries}
+    assert kinds == {"SELECT", "SAVEPOINT", "RELEASE"}
+    assert not any("FOR UPDATE" in query["sql"] for query in queries)
 
 
 def test_a_dry_run_writes_nothing(run_import: Import, tmp_path: Path) -> None:
@@ -50,56 +76,6 @@ def test_a_dry_run_writes_nothing(run_import: Import, tmp_path: Path) -> None:
     assert actions(report) == {"nightly": "create"}
     assert report["written"] is False
     assert not CronJob.objects.exists()
-
-
-def test_an_imported_job_that_was_edited_stays_as_it_is(run_import: Import, tmp_path: Path) -> None:
-    file = document(tmp_path, {"job_id": "nightly"})
-    run_import("json", file)
-    CronJob.objects.update(cron_expression="0 7 * * *")
-    report = run_import("json", file)
-    assert not report["error"]
-    assert actions(report) == {"nightly": "keep"}
-    assert report["jobs"][0]["changed"] == ["cron_expression"]
-    assert CronJob.objects.get().cron_expression == "0 7 * * *"
-
-
-def test_a_job_made_by_hand_is_in_the_way(run_import: Import, tmp_path: Path) -> None:
-    CronJob.objects.create(job_id="nightly", task_name=RESTOCK, cron_expression="0 7 * * *")
-    file = document(tmp_path, {"job_id": "nightly"}, {"job_id": "weekly"})
-
-    report = run_import("json", file)
-    assert actions(report) == {"nightly": "refuse", "weekly": "create"}
-    assert report["error"].startswith("Nothing was imported")
-    assert CronJob.objects.count() == 1
-
-    assert actions(run_import("json", file, prefix="old:", dry_run=True)) == {
-        "old:nightly": "create",
-        "old:weekly": "create",
-    }
-    assert actions(run_import("json", file, skip_existing=True)) == {
-        "nightly": "keep",
-        "weekly": "create",
-    }
-    assert CronJob.objects.get(job_id="nightly").cron_expression == "0 7 * * *"
-
-
-def test_an_update_leaves_alone_what_it_does_not_speak_of(
-    run_import: Import, tmp_path: Path
-) -> None:
-    load_tables("django_celery_beat")
-    CronJob.objects.create(
-        job_id="disabled",
-        task_name=RESTOCK,
-        cron_expression="0 7 * * *",
-        misfire_policy="skip",
-        is_active=True,
-    )
-    report = run_import("django-celery-beat", only=["disabled"], update=True)
-    assert actions(report) == {"disabled": "update"}
-    job = CronJob.objects.get()
-    assert job.cron_expression == "0 2 * * *"
-    assert job.description == "Not before the new year."
-    assert (job.misfire_policy, job.is_active, job.origin) == ("skip", True, "")
 
 
 def test_two_entries_of_one_id(run_import: Import, tmp_path: Path) -> None:
@@ -173,6 +149,30 @@ def test_the_report_of_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'0 9 13 * 5' would run: 2026-12-04T08:00Z" in told
     assert "When clocks go back, Celery leaves out the hour that comes twice" in told
     assert told.endswith("django-celery-beat: 2 new, 1 left out.\n")
+
+
+def test_a_line_of_the_report_tells_three_runs(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    load_tables("django_celery_beat")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_celery_beat_crontabschedule SET timezone = 'Europe/Berlin'")
+    with time_machine.travel("2026-12-01T00:00:30Z", tick=False):
+        call_command("dyncron_import", "django-celery-beat", only=["every minute"])
+    assert (
+        "! Clocks change on 2027-10-31: here it also runs "
+        "2027-10-31T01:00Z  2027-10-31T01:01Z  2027-10-31T01:02Z and 57 more\n"
+    ) in capsys.readouterr().out
+
+
+def test_a_terminal_that_lacks_a_letter(tmp_path: Path) -> None:
+    written = io.BytesIO()
+    with io.TextIOWrapper(written, encoding="ascii", write_through=True) as terminal:
+        call_command(
+            "dyncron_import", "json", document(tmp_path, {"job_id": "Lö"}), stdout=terminal
+        )
+        assert written.getvalue().startswith(b"new      L\\xf6: 0 6 * * *")
+    assert CronJob.objects.get().job_id == "Lö"
 
 
 def test_names_do_not_reach_the_terminal_raw(
