@@ -14,7 +14,7 @@ WITH_SERVERS := $(BIN)/python -m tests.servers exec --
 ON_POSTGRES := DYNCRON_TEST_DATABASE=postgres
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow chaos browser deploy-check pictures test-matrix lint format contracts types migrations messages public-api snapshot docs bench wheel
+.PHONY: help demo test test-slow tutorial chaos browser deploy-check pictures test-matrix lint format contracts types migrations messages public-api snapshot docs bench wheel
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -40,6 +40,9 @@ test: $(VENV)/.group-test ## run the tests: all on SQLite, and those under tests
 
 test-slow: $(VENV)/.group-test ## run the tests that take real time
 	$(WITH_SERVERS) $(PYTEST) -m 'slow and not chaos and not browser' $(ARGS)
+
+tutorial: $(VENV)/.group-test ## type the tutorial, as printed, in an empty directory
+	$(PYTEST) tests/docs/test_tutorial.py -m slow $(ARGS)
 
 chaos: $(VENV)/.group-test ## run the tests that kill processes, servers and connections
 	$(WITH_SERVERS) $(PYTEST) tests/chaos -m '' -s $(ARGS)

@@ -11,7 +11,14 @@ import os
 import socket
 from collections.abc import Mapping
 
-from .core.events import Event, RunEnqueued, SchedulerStopped, TickFailed, TickResult
+from .core.events import (
+    Event,
+    RunEnqueued,
+    SchedulerStopped,
+    SignOfLife,
+    TickFailed,
+    TickResult,
+)
 from .core.exceptions import one_line
 
 _logger = logging.getLogger("django_dyncron")
@@ -60,6 +67,10 @@ class Systemd:
             seconds = event.retry_in.total_seconds()
             self._status = f"Tick failed, next in {seconds:.0f} s: {one_line(event.error)}"
             # It runs, as well as can be: a unit that is not ready would be killed in the end.
+            self._be_ready()
+        elif isinstance(event, SignOfLife):
+            # A first tick with a long backlog may last longer than a unit has to get ready.
+            self._status = self._status or "Works off what is due"
             self._be_ready()
         elif isinstance(event, SchedulerStopped):
             self.stopping()

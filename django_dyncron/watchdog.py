@@ -30,7 +30,7 @@ class KeepAlive(Protocol):
 
     @property
     def keep_alive_seconds(self) -> float | None:
-        """How often, at least; ``None`` leaves it to the watchdog, which does so every 5 seconds."""
+        """How often, at least; ``None`` leaves it to the watchdog, which looks every 5 seconds."""
 
     def keep_alive(self) -> None:
         """Hear that it is not stuck. Called in the watchdog's thread."""

@@ -122,7 +122,7 @@ def test_the_image_is_as_compose_and_kubernetes_need_it(image: Image) -> None:
     assert (image.root / "srv/static/django_dyncron").is_dir()
     assert not (image.root / "src").exists(), "the sources of the build are in the image"
     assert not list(image.root.glob("srv/shop/var"))
-    # Four times as long as it may take until the file is touched, however long the tick interval is.
+    # Four times as long as it takes until the file is touched, whatever the tick interval is.
     assert "age > 60" in image.health[-1]
 
 

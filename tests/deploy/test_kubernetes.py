@@ -16,6 +16,7 @@ from tests.deploy.files import (
     KUBERNETES,
     MANIFESTS,
     TICK_SECONDS,
+    read_variables,
     read_yaml,
     run_tool,
 )
@@ -50,6 +51,16 @@ def test_the_kustomization_has_all_of_them_and_the_image() -> None:
     images = {one["image"] for pod in TEMPLATES.values() for one in pod["spec"]["containers"]}
     assert images == {kustomization["images"][0]["name"]}
     assert len(TEMPLATES) == 3
+
+
+def test_no_manifest_overwrites_the_secret() -> None:
+    assert "Secret" not in {kind for kind, _ in OBJECTS}
+    for pod in TEMPLATES.values():
+        (one,) = pod["spec"]["containers"]
+        assert one["envFrom"] == [
+            {"configMapRef": {"name": OBJECTS["ConfigMap", "shop"]["metadata"]["name"]}},
+            {"secretRef": {"name": "shop"}},
+        ]
 
 
 def test_selectors_find_the_pods_and_only_them() -> None:
@@ -118,7 +129,9 @@ def test_the_metrics_are_where_the_annotations_say() -> None:
 
 
 def _variables() -> dict[str, str]:
-    config, secret = OBJECTS["ConfigMap", "shop"]["data"], OBJECTS["Secret", "shop"]["stringData"]
+    config = OBJECTS["ConfigMap", "shop"]["data"]
+    secret = read_variables(KUBERNETES / "secret.env.example")
+    assert secret["SECRET_KEY"] == ""
     return {**config, **secret, "SECRET_KEY": "only-for-this-test"}
 
 

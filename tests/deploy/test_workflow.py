@@ -57,6 +57,15 @@ def test_a_release_needs_all_that_went_before() -> None:
     assert set(JOBS["release"]["needs"]) == set(JOBS) - {"release", "long"}
 
 
+def test_what_is_released_is_what_was_looked_into() -> None:
+    """A second build would be another wheel than the one that was tried."""
+    *_, build, upload = JOBS["wheel"]["steps"]
+    assert (build["run"], build["env"]) == (".ci/wheel", {"DIST": "dist"})
+    download = JOBS["release"]["steps"][0]
+    assert upload["with"]["name"] == download["with"]["name"] == "dist"
+    assert upload["with"]["path"] == download["with"]["path"] == "dist/"
+
+
 def test_nothing_from_outside_gets_into_a_shell() -> None:
     """A title or a branch may be called ``$(…)``; the environment carries it safely."""
     scripts = [step.get("run", "") for job in JOBS.values() for step in job["steps"]]

@@ -137,7 +137,7 @@ def test_a_heartbeat_file_that_cannot_be_touched_is_told_of_once(
 
 
 def test_a_heartbeat_file_that_is_a_directory_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="^--heartbeat-file: "):
+    with pytest.raises(CommandError, match=r"^--heartbeat-file: "):
         call_command("run_dyncron", "--once", "--heartbeat-file", str(tmp_path))
 
 

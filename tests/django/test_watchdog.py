@@ -20,7 +20,13 @@ from django_dyncron import wiring
 from django_dyncron.conf import get_settings
 from django_dyncron.core.claims import Horizon
 from django_dyncron.core.definitions import Run
-from django_dyncron.core.events import RunEnqueued, SchedulerStopped, TickFailed, TickResult
+from django_dyncron.core.events import (
+    RunEnqueued,
+    SchedulerStopped,
+    SignOfLife,
+    TickFailed,
+    TickResult,
+)
 from django_dyncron.core.exceptions import StoreUnavailable
 from django_dyncron.core.pulse import Pulse
 from django_dyncron.repositories.orm import DjangoCronJobRepository
@@ -322,6 +328,17 @@ def test_no_watch_is_kept_unless_this_process_is_meant(
     assert systemd is not None
     assert systemd.keep_alive_seconds is None
     systemd.close()
+
+
+def test_a_long_first_tick_is_not_taken_for_a_start_that_fails(
+    systemd: Systemd, manager: Manager
+) -> None:
+    systemd(SignOfLife(NOON))
+    assert manager.hears() == ["READY=1", "STATUS=Works off what is due"]
+    systemd(TickResult(NOON))
+    systemd(SignOfLife(NOON))
+    systemd.keep_alive()
+    assert manager.hears() == ["WATCHDOG=1", "STATUS=Last tick 12:00:00Z, 0 runs enqueued so far"]
 
 
 def test_a_manager_that_is_gone_is_complained_of_once(
