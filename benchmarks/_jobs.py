@@ -18,7 +18,7 @@ _VALUES = """
     {expression}, '', 'run_after', 'first', 'UTC', %(tzdata)s
 """
 _NUMBERS = {
-    "postgresql": "generate_series(%(first)s, %(last)s) AS i",
+    "postgresql": "generate_series(%(first)s::integer, %(last)s::integer) AS i",
     "sqlite": """(
         WITH RECURSIVE n(i) AS (
             SELECT %(first)s UNION ALL SELECT i + 1 FROM n WHERE i < %(last)s)

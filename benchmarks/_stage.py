@@ -53,14 +53,21 @@ class Stage:
     _template: str = ""
     _stack: ExitStack = field(default_factory=ExitStack)
 
-    def postgres_alias(self) -> str:
-        """Return the alias of a new, migrated database; its URL is ``url_of(alias)``."""
+    def postgres_alias(self, **options: Any) -> str:
+        """Return the alias of a new, migrated database; its URL is ``url_of(alias)``.
+
+        ``options`` are the ``OPTIONS`` of Django's connection.
+        """
+        from django.db import connections
+
         if not self._template:
             self._template = f"dyncron_bench_{os.getpid()}"
             self._migrate(self.postgres.create_database(self._template))
         name = f"{self._template}_{next(_numbers)}"
         url = self.postgres.create_database(name, template=self._template)
-        return self._stack.enter_context(database_alias(name, url))
+        alias = self._stack.enter_context(database_alias(name, url))
+        connections.settings[alias]["OPTIONS"] = options
+        return alias
 
     def sqlite_alias(self) -> str:
         """Return the alias of a new, migrated file."""

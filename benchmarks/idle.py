@@ -4,6 +4,9 @@ Run it with ``python -m benchmarks.idle``; ``--full`` adds a million rows on SQL
 tables whose plans are explained. The floor is one indexed SELECT through the client library: bare,
 and in another thread, which is how a coroutine has to ask for it. All sizes take turns. Time stands
 still, so that heartbeat and sweep, which have a rhythm of their own, can be measured apart.
+
+Psycopg prepares a statement that comes again. Django does so only where ``OPTIONS`` say it may, so
+its connection is measured with and without them.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import psycopg
 from asgiref.sync import sync_to_async
@@ -117,8 +122,8 @@ def make_table(alias: str, size: int, bare: Callable[[], object]) -> Table:
     return Table(alias, size, calls)
 
 
-def on_postgres(stage: Stage, size: int) -> Table:
-    alias = stage.postgres_alias()
+def on_postgres(stage: Stage, size: int, **options: Any) -> Table:
+    alias = stage.postgres_alias(**options)
     connection = psycopg.connect(url_of(alias), autocommit=True)
     return make_table(alias, size, lambda: connection.execute(BARE).fetchone())
 
@@ -154,7 +159,7 @@ def report(database: str, tables: list[Table]) -> None:
         ],
     )
     small, large = tables[0], tables[-1]
-    if database == "PostgreSQL":
+    if database.startswith("PostgreSQL"):
         worst = max(table.ratio(TICK, BARE_SELECT) for table in tables)
         print_target(f"{database}, idle tick to a bare SELECT", worst, 5)
     for name in (TICK, EDIT, NOTICE):
@@ -178,6 +183,8 @@ def main() -> None:
     with set_stage() as stage:
         print_machine()
         asyncio.run(compare(stage, "PostgreSQL", on_postgres, sizes))
+        preparing = partial(on_postgres, server_side_binding=True, prepare_threshold=5)
+        asyncio.run(compare(stage, "PostgreSQL, prepared", preparing, sizes[:2]))
         asyncio.run(compare(stage, "SQLite", on_sqlite, sizes if full else sizes[:-1]))
         report_plans(stage, 1_000_000 if full else 100_000)
 

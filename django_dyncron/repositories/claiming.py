@@ -52,7 +52,7 @@ def claim_due(using: str, notes: JobNotes, order: ClaimOrder) -> ClaimedBatch:
         claimed=len(won),
         records=inside,
         next_delivery_at=min((run.lease_until for run in waiting if run.lease_until), default=None),
-        plans=[(stored, plan) for stored, plan in planned if stored.key in jobs],
+        plans=[pair for pair in planned if pair[0].key in jobs],
         refused=sorted(refused),
         is_full=len(rows) >= order.limit or len(read) < len(rows),
     )
@@ -95,15 +95,15 @@ def _refused(order: ClaimOrder, planned: Iterable[Planned]) -> Collection[int]:
     """Return the keys of the jobs that the gate keeps out of this batch."""
     if order.gate is None:
         return ()
-    slots = {
-        stored.key: {Slot(stored.definition.job_id, run.scheduled_for) for run in plan.runs}
+    wanted = [
+        (stored.key, Slot(stored.definition.job_id, run.scheduled_for))
         for stored, plan in planned
-    }
-    wanted = [slot for of_job in slots.values() for slot in of_job]
+        for run in plan.runs
+    ]
     if not wanted:
         return ()
-    admitted = set(async_to_sync(order.gate)(wanted))
-    return {key for key, of_job in slots.items() if not of_job <= admitted}
+    admitted = set(async_to_sync(order.gate)([slot for _, slot in wanted]))
+    return {key for key, slot in wanted if slot not in admitted}
 
 
 def _runs(order: ClaimOrder, planned: Iterable[Planned]) -> list[tuple[int, Run]]:

@@ -93,7 +93,8 @@ def test_processes_that_crash_and_lose_their_connections(
     score.add(verdict)
     assert (verdict.slots, verdict.delivered) == (size.jobs * size.slots, verdict.slots)
     assert len(inside) == verdict.slots / 2
-    assert crew.deaths > size.jobs // 10
+    # How many die is chance; that many of both kinds strike is what makes this a test.
+    assert verdict.faults > size.jobs // 10
     assert cutter.cuts > 0
 
 

@@ -375,3 +375,18 @@ async def test_signs_of_life_extend_leases_and_end_with_the_scheduler() -> None:
     await world.scheduler.start()
     await replica.arefresh_from_db()
     assert replica.stopped_at == at("12:01:10")
+
+
+async def test_a_replica_that_comes_back_under_its_name_began_anew() -> None:
+    """As under systemd, where the unit names it."""
+    before = World(replica_id="web-1")
+    await before.tick_at("12:00:40")
+    before.scheduler.stop()
+    await before.scheduler.start()
+
+    after = World(replica_id="web-1")
+    await after.tick_at("12:07:00")
+    await after.tick_at("12:07:30")
+    replica = await Replica.objects.aget()
+    assert replica.stopped_at is None
+    assert (replica.started_at, replica.seen_at) == (at("12:07:00"), at("12:07:30"))

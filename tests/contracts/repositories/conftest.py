@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def prepared_alias(postgres_alias: str) -> str:
-    """Like ``postgres_alias``; the server binds the parameters and prepares each statement."""
+    """Like ``postgres_alias``; the server binds the parameters and prepares each statement.
+
+    Besides, the connection has a time zone of its own, as ``DATABASES`` may give it one.
+    """
     from django.db import connections
 
-    connections.settings[postgres_alias]["OPTIONS"] = {
-        "server_side_binding": True,
-        "prepare_threshold": 0,
+    connections.settings[postgres_alias] |= {
+        "OPTIONS": {"server_side_binding": True, "prepare_threshold": 0},
+        "TIME_ZONE": "Asia/Kolkata",
     }
     return postgres_alias
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -266,4 +266,4 @@ def database_site(alias: str = "default") -> DatabaseSite:
 
 
 def _minute(moment: datetime | None) -> str:
-    return "by hand" if moment is None else f"{moment:%H:%M}"
+    return "by hand" if moment is None else f"{moment.astimezone(UTC):%H:%M}"
