@@ -18,7 +18,7 @@ _NO_LONGER_DECLARED = _("No longer declared")
 _NOTES = {
     Origin.CODE.value: _(
         "Declared in code. What you change here is kept, and dyncron_sync reports it as a conflict "
-        "if the code says otherwise."
+        "if the code says otherwise. If you delete it, the next sync creates it again: pause it."
     ),
     Origin.IMPORT.value: _("Imported by dyncron_import."),
 }

@@ -76,6 +76,12 @@ def one_line(error: BaseException, *, with_type: bool = False) -> str:
     return text
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error: in those below it databases quote whole rows."""
+    lines = storable(str(error)).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def storable(text: str) -> str:
     """Return ``text`` as any database can hold it: an error may quote anything.
 

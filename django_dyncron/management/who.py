@@ -7,10 +7,10 @@ import os
 
 
 def who() -> str:
-    """Return ``manage.py by ann``: what a record of an action by command says."""
+    """Return ``ann (manage.py)``: what a record of an action by command says."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError, ImportError):
         # In a container the number of the user often has no name.
         name = str(os.getuid()) if hasattr(os, "getuid") else "somebody"
-    return f"manage.py by {name}"
+    return f"{name} (manage.py)"

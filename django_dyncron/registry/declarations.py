@@ -30,6 +30,7 @@ def row_of(job: DeclaredJob) -> CronJob:
     for name in OBJECTS:
         if name in values:
             values[name] = _as_json(values[name])
+    _refuse_nothing(values)
     _refuse_naive_moments(values)
     row = CronJob(**values)
     try:
@@ -72,6 +73,17 @@ def _as_json(value: Any) -> Any:
         return json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         return value  # which validation refuses
+
+
+def _refuse_nothing(values: dict[str, Any]) -> None:
+    """Raise for a ``None`` that no column keeps: validation passes over it where "" may stand."""
+    faults = {
+        column.name: str(column.error_messages["null"])
+        for column in CronJob._meta.concrete_fields
+        if not column.null and column.name in values and values[column.name] is None
+    }
+    if faults:
+        raise ValidationError(faults)
 
 
 def _refuse_naive_moments(values: dict[str, Any]) -> None:

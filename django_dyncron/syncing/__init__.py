@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, connections, transaction
 from django.db.models import Q
 
-from ..core.exceptions import DyncronError, one_line
+from ..core.exceptions import DyncronError, first_line, one_line
 from ..models import CronJob, Origin
 from ..registry import DeclaredJob
 from ..registry.declarations import fault_words, row_of
@@ -24,9 +24,17 @@ from ..repositories.dialects import dialect_of
 from ..repositories.reading import is_about_a_value
 from ..spelling import did_you_mean
 from .merging import FIELDS
-from .planning import Action, Declared, Entry, Step, Wishes, plan
+from .planning import Action, Declared, Entry, Step, Wishes, in_order, plan
 
-__all__ = ["Action", "Entry", "SyncRefused", "SyncReport", "Wishes", "default_source", "sync_jobs"]
+__all__ = [
+    "Action",
+    "Entry",
+    "SyncRefused",
+    "SyncReport",
+    "Wishes",
+    "default_source",
+    "sync_jobs",
+]
 
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.2
@@ -55,7 +63,7 @@ class SyncReport:
     @property
     def is_in_sync(self) -> bool:
         """Whether nothing was to be done, and nothing is left to a person."""
-        return not self.changes and not any(entry.action.is_open for entry in self.entries)
+        return not self.changes and not any(entry.is_open for entry in self.entries)
 
     def count(self, action: Action) -> int:
         """Return how many jobs ``action`` is told of."""
@@ -72,10 +80,10 @@ def sync_jobs(
 ) -> SyncReport:
     """Make the rows of database ``using`` follow ``jobs``, in one transaction.
 
-    With ``is_dry_run`` nothing is written, and nothing locked. Safe to be done twice at once: the
-    second waits for the first and finds its work done. Raises :class:`SyncRefused` if a declaration
-    is wrong, a name among the ``wishes`` is not declared, or the database does not let us, and then
-    nothing has changed.
+    With ``is_dry_run`` nothing is written and nothing locked, else only the rows that change.
+    Safe to be done twice at once: the second waits for the first and finds its work done. Raises
+    :class:`SyncRefused` if a declaration is wrong, a name among the ``wishes`` is not declared, or
+    the database does not let us, and then nothing has changed.
     """
     declared = _declared(jobs)
     _refuse_unknown_names(wishes, {each.row.job_id for each in declared})
@@ -85,14 +93,14 @@ def sync_jobs(
             "tasks installed? To pause them use dyncron_pause."
         )
     if is_dry_run:
-        return _report(_plan(declared, wishes, using))
+        return _report(plan(declared, _read(declared, using), wishes))
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return _report(_sync(declared, wishes, using))
         except (IntegrityError, OperationalError) as error:
             # Somebody else has created the row meanwhile, or has rows locked that we need.
             if attempt == _ATTEMPTS:
-                raise SyncRefused(f"The database refused it: {one_line(error)}") from error
+                raise SyncRefused(f"The database refused it: {first_line(error)}") from error
             time.sleep(_PAUSE_SECONDS * attempt)
     raise AssertionError("unreachable")
 
@@ -124,30 +132,38 @@ def _refuse_unknown_names(wishes: Wishes, declared: Collection[str]) -> None:
 
 
 def _sync(declared: Sequence[Declared], wishes: Wishes, using: str) -> list[Step]:
+    """Look without locks first: schedulers pass over locked rows, and most deploys change none."""
+    steps = plan(declared, _read(declared, using), wishes)
+    job_ids = {step.row.job_id for step in steps if step.writes}
+    if not job_ids:
+        return steps
+    to_write = [each for each in declared if each.row.job_id in job_ids]
     with transaction.atomic(using=using):
         dialect_of(connections[using]).begin()
-        steps = _plan(declared, wishes, using, locks=True)
-        for step in steps:
+        now = plan(to_write, _read(to_write, using, lock=job_ids), wishes)
+        for step in now:
             _write(step, using)
-    return steps
+    return in_order([step for step in steps if step.row.job_id not in job_ids] + now)
 
 
-def _plan(
-    declared: Sequence[Declared], wishes: Wishes, using: str, *, locks: bool = False
-) -> list[Step]:
-    job_ids = [each.row.job_id for each in declared]
-    rows = CronJob.objects.using(using).filter(Q(job_id__in=job_ids) | Q(origin=Origin.CODE))
-    if locks:
+def _read(
+    declared: Sequence[Declared], using: str, *, lock: Collection[str] | None = None
+) -> list[CronJob]:
+    """Return the rows that the code has made or asks for or, locked, those to ``lock``."""
+    rows = CronJob.objects.using(using)
+    if lock is None:
+        job_ids = [each.row.job_id for each in declared]
+        wanted = rows.filter(Q(job_id__in=job_ids) | Q(origin=Origin.CODE))
+    else:
         # In one order, so that two syncs never wait for each other.
-        rows = rows.order_by("pk").select_for_update()
+        wanted = rows.filter(job_id__in=lock).order_by("pk").select_for_update()
     try:
-        found = list(rows)
+        return list(wanted)
     except Exception as error:
         if not is_about_a_value(error):
             raise
         problem = one_line(error, with_type=True)
         raise SyncRefused(f"A row of the table of cron jobs cannot be read: {problem}") from error
-    return plan(declared, found, wishes)
 
 
 def _write(step: Step, using: str) -> None:

@@ -37,10 +37,8 @@ class Action(StrEnum):
     VANISHED = "vanished"
     PRUNED = "pruned"
 
-    @property
-    def is_open(self) -> bool:
-        """Whether it takes a person to settle it."""
-        return self in (Action.CONFLICT, Action.TAKEN, Action.PAUSED)
+
+_OPEN = (Action.CONFLICT, Action.TAKEN, Action.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,11 @@ class Entry:
     action: Action
     fields: Sequence[FieldChange] = ()
     note: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes a person to settle it: what vanished does while it runs."""
+        return self.action in _OPEN or (self.action is Action.VANISHED and bool(self.note))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,11 @@ def plan(declared: Iterable[Declared], rows: Iterable[CronJob], wishes: Wishes) 
     ]
     left = [row for row in by_id.values() if row.origin == Origin.CODE]
     steps += [_let_go(row, wishes) for row in left if _source_of(row) in (None, wishes.source)]
+    return in_order(steps)
+
+
+def in_order(steps: Iterable[Step]) -> list[Step]:
+    """Return ``steps`` in order of job id."""
     return sorted(steps, key=lambda step: step.row.job_id)
 
 

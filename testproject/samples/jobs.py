@@ -6,18 +6,19 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from django_dyncron.conf import database_alias, get_settings
 from django_dyncron.models import CronJob
 from django_dyncron.registry import declared_jobs
+from django_dyncron.syncing import Wishes, default_source, sync_jobs
 
 _DUE_AT_ONCE = "report-runs"
 
 
-def create_sample_jobs() -> list[str]:
-    """Create the declared jobs that are missing, edit none; return the ids of all."""
-    for declared in declared_jobs():
-        values = declared.values()
-        CronJob.objects.get_or_create(job_id=values.pop("job_id"), defaults=values)
-    return [declared.job_id for declared in declared_jobs()]
+def sync_sample_jobs() -> list[str]:
+    """Sync the declared jobs as ``dyncron_sync`` does; return their ids."""
+    jobs = declared_jobs()
+    sync_jobs(jobs, Wishes(default_source()), using=database_alias(get_settings()))
+    return [declared.job_id for declared in jobs]
 
 
 def make_one_due() -> None:

@@ -30,8 +30,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def demo(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return manage("demo", *arguments, **options)
+
+
+def manage(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", str(MANAGE), "demo", *arguments],
+        [sys.executable, "-W", "error", str(MANAGE), *arguments],
         capture_output=True,
         text=True,
         timeout=60,
@@ -47,6 +51,9 @@ def test_once_runs_what_is_due_and_ends(environment: dict[str, str], tmp_path: P
     (slot,) = re.findall(r"samples.tasks.write_run_report +(.+?) +succeeded", first.stdout)
     (report,) = (tmp_path / "var" / "reports").iterdir()
     assert "report-runs" in report.read_text()
+
+    synced = manage("dyncron_sync", "--check", env=environment)
+    assert synced.stdout == "Nothing is written. 3 unchanged.\n"
 
     second = demo("--once", env=environment)
 

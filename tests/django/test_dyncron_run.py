@@ -78,7 +78,7 @@ def test_a_local_task_runs_here_and_is_waited_for() -> None:
     assert re.fullmatch(r"report: succeeded in \d+\.\d s", call("report"))
     assert shop.calls == [("build_report", ("today", False))]
     run = the_run()
-    assert (run.kind, run.status, run.asked_by) == ("manual", "succeeded", "manage.py by ann")
+    assert (run.kind, run.status, run.asked_by) == ("manual", "succeeded", "ann (manage.py)")
     assert (run.attempts, run.lease_until, run.scheduled_for) == (1, None, None)
     assert shop.runs[0] is not None
     assert shop.runs[0].run_id == run.pk

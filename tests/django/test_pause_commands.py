@@ -80,12 +80,12 @@ def test_everything_is_paused_by_somebody_and_resumed_by_somebody() -> None:
     a_job("report")
     assert call("dyncron_pause", "--all", "--reason", "Deploy.") == ["Everything is paused."]
     pause = Pause.objects.get()
-    assert (pause.reason, pause.paused_by, pause.until) == ("Deploy.", "manage.py by ann", None)
+    assert (pause.reason, pause.paused_by, pause.until) == ("Deploy.", "ann (manage.py)", None)
     assert states() == {"report": (True, "")}
     assert call("dyncron_resume", "--all") == ["Everything is resumed."]
     pause = Pause.objects.get()
     assert pause.until is not None
-    assert pause.resumed_by == "manage.py by ann"
+    assert pause.resumed_by == "ann (manage.py)"
     assert call("dyncron_resume", "--all") == ["Everything was not paused."]
 
 
@@ -120,7 +120,7 @@ def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(getpass, "getuser", nameless)
     monkeypatch.setattr("os.getuid", lambda: 4711)
     call("dyncron_pause", "--all")
-    assert Pause.objects.get().paused_by == "manage.py by 4711"
+    assert Pause.objects.get().paused_by == "4711 (manage.py)"
 
 
 def test_of_many_jobs_a_few_are_compared_with_a_wrong_name(

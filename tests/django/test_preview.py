@@ -244,6 +244,15 @@ def test_preview_uses_the_zone_of_the_project() -> None:
     ]
 
 
+def test_preview_in_utc_says_so_once() -> None:
+    printed = preview("0 9 * * *", "--time-zone=UTC", "--after=2026-01-01T00:00", "--count=1")
+    assert printed.splitlines() == [
+        "At 09:00 every day",
+        "Next runs in UTC:",
+        "  2026-01-01T09:00Z",
+    ]
+
+
 def test_preview_of_a_job_with_h() -> None:
     printed = preview("H H * * *", "--job-id=shop.send_invoices", "--json")
     assert json.loads(printed)["canonical"] == "26 16 * * *"

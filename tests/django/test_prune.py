@@ -56,6 +56,9 @@ def test_nothing_is_deleted_by_mistake(settings: Any) -> None:
     settings.DYNCRON = {"RUN_RETENTION_DAYS": None}
     with pytest.raises(CommandError, match="RUN_RETENTION_DAYS is None"):
         call()
-    with pytest.raises(CommandError, match="--days must not be negative"):
-        call(days=-1.0)
+    for days in (-1.0, 36_601.0, 1e300, float("nan"), float("inf")):
+        with pytest.raises(CommandError, match=r"^--days \S+: use 0 to 36600\.$"):
+            call(days=days)
+    with pytest.raises(CommandError, match='is "nowhere", which DATABASES does not have'):
+        call(database="nowhere")
     assert CronRun.objects.count() == 1

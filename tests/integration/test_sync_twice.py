@@ -112,6 +112,19 @@ def test_a_deploy_that_is_killed_has_done_nothing(cluster: Cluster) -> None:
 
 
 @BOTH
+def test_what_does_not_change_is_not_locked(cluster: Cluster) -> None:
+    """A slot that is due meanwhile is claimed on time: schedulers pass over locked rows."""
+    assert _deploy(cluster, "first").exit_code(60) == 0
+    with transaction.atomic(using=cluster.alias):
+        cluster.jobs.update(pause_reason="")
+        assert _deploy(cluster, "same").exit_code(60) == 0
+    if connections[cluster.alias].vendor == "postgresql":
+        with transaction.atomic(using=cluster.alias):
+            cluster.jobs.filter(job_id="job-25").update(pause_reason="")
+            assert _deploy(cluster, "second", 2).exit_code(60) == 0
+
+
+@BOTH
 def test_a_sync_beside_schedulers_at_work(cluster: Cluster) -> None:
     """Whatever is due is run once, and what did not change keeps its cursor."""
     replicas = cluster.start(2, *FAST)
@@ -167,8 +180,11 @@ def test_runs_by_hand_are_delivered_once_beside_schedulers_that_sweep(cluster: C
 
 
 @BOTH
-def test_a_run_whose_process_was_killed_is_taken_over(cluster: Cluster) -> None:
-    _add(cluster, is_active=False)
+@pytest.mark.parametrize("delivery", ["at_least_once", "at_most_once"])
+def test_a_run_whose_process_was_killed_is_taken_over_if_it_may_be(
+    cluster: Cluster, delivery: str
+) -> None:
+    _add(cluster, is_active=False, delivery=delivery)
     hanging = {"BACKEND": FILE_ENQUEUER, "OPTIONS": {"path": "/dev/null", "seconds": 60}}
     command = cluster.start_other(
         "by-hand", "-m", "django", "dyncron_run", "report", ENQUEUER=hanging
@@ -178,6 +194,9 @@ def test_a_run_whose_process_was_killed_is_taken_over(cluster: Cluster) -> None:
     # A minute later, that is.
     cluster.runs.update(lease_until="2026-11-01T00:00Z")
     assert cluster.start_one("--once").exit_code() == 0
+    if delivery == "at_most_once":
+        assert (cluster.runs.get().status, read_lines(cluster.file)) == ("unknown", [])
+        return
     ((job_id, _slot, run_id, _time),) = read_lines(cluster.file)
     run = cluster.runs.get()
     assert (job_id, run_id, run.status, run.attempts) == ("report", str(run.pk), "enqueued", 2)
@@ -193,6 +212,20 @@ def _a_long_task(cluster: Cluster, **dyncron: object) -> tuple[Process, Path]:
     )
     wait_until(lambda: read_lines(cluster.file) == [["begun"]], 30, lambda: command.output)
     return command, let_go
+
+
+def test_a_local_task_that_was_killed_is_lost_and_not_started_again(
+    sqlite_cluster: Cluster,
+) -> None:
+    command, let_go = _a_long_task(sqlite_cluster)
+    command.kill()
+    let_go.touch()
+    # A minute later, that is.
+    sqlite_cluster.runs.update(lease_until="2026-11-01T00:00Z")
+    sqlite_cluster.jobs.update(is_active=False)
+    assert sqlite_cluster.start_one("--once").exit_code() == 0
+    assert sqlite_cluster.runs.get().status == "lost"
+    assert read_lines(sqlite_cluster.file) == [["begun"]]
 
 
 def test_a_signal_lets_the_task_end_within_the_grace(sqlite_cluster: Cluster) -> None:
@@ -212,6 +245,14 @@ def test_a_task_that_outlasts_the_grace_is_lost_and_exits_with_1(sqlite_cluster:
     words = "report: lost: The scheduler stopped while the task was still running"
     assert words in command.output
     assert sqlite_cluster.runs.get().status == "lost"
+
+
+def test_a_second_signal_ends_the_waiting(sqlite_cluster: Cluster) -> None:
+    command, _ = _a_long_task(sqlite_cluster, SHUTDOWN_GRACE_SECONDS=600)
+    command.send(signal.SIGINT)
+    assert command.lives_on(0.3)
+    command.send(signal.SIGINT)
+    assert command.exit_code() == 1
 
 
 def test_a_check_in_a_pipeline_exits_with_1_until_it_is_synced(sqlite_cluster: Cluster) -> None:

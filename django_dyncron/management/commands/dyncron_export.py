@@ -13,6 +13,7 @@ from ...exporters import write_crontab, write_json
 from ...models import CronJob
 from ...outlook import planning_rules
 from ...spelling import did_you_mean
+from ..refusals import refusals_told
 
 
 class Command(BaseCommand):
@@ -36,7 +37,8 @@ class Command(BaseCommand):
             using = database_alias(get_settings(**overrides))
         except ConfigurationError as error:
             raise CommandError(str(error)) from error
-        jobs = _jobs(using, options["job_id"])
+        with refusals_told():
+            jobs = _jobs(using, options["job_id"])
         if options["format"] == "json":
             text = write_json(jobs)
         else:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ...pausing import begin_pause, current_pause, pause
 from ..naming import jobs_named
+from ..refusals import refusals_told
 from ..switching import add_choice, chosen_database
 from ..who import who
 
@@ -30,11 +31,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         using = chosen_database(options)
-        if options["all"]:
-            self._pause_everything(options["reason"], using)
-            return
-        job_ids = list(dict.fromkeys(options["job_ids"]))
-        paused = {job.job_id for job in pause(jobs_named(job_ids, using), options["reason"])}
+        with refusals_told():
+            if options["all"]:
+                self._pause_everything(options["reason"], using)
+            else:
+                self._pause(list(dict.fromkeys(options["job_ids"])), options["reason"], using)
+
+    def _pause(self, job_ids: list[str], reason: str, using: str) -> None:
+        paused = {job.job_id for job in pause(jobs_named(job_ids, using), reason)}
         for job_id in job_ids:
             state = "paused" if job_id in paused else "was paused already"
             self.stdout.write(f"{job_id}: {state}")

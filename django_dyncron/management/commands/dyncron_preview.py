@@ -58,10 +58,14 @@ class Command(BaseCommand):
         self.stdout.write(self.style.MIGRATE_HEADING(preview["description"]))
         for notice in preview["notices"]:
             self.stdout.write(self.style.WARNING(notice["text"]))
-        heading = _("Next runs in %(time_zone)s and in UTC:")
-        self.stdout.write(heading % {"time_zone": preview["time_zone"]})
+        if preview["time_zone"] == "UTC":
+            self.stdout.write(_("Next runs in UTC:"))
+        else:
+            heading = _("Next runs in %(time_zone)s and in UTC:")
+            self.stdout.write(heading % {"time_zone": preview["time_zone"]})
         for run in preview["next_runs"]:
-            self.stdout.write(f"  {run['local']}  {run['utc']}")
+            local = "" if preview["time_zone"] == "UTC" else f"{run['local']}  "
+            self.stdout.write(f"  {local}{run['utc']}")
 
 
 def _preview(schedule: CronSchedule, after: datetime, count: int) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from django_dyncron.conf import database_alias, get_settings
+from django_dyncron.conf import ConfigurationError, database_alias, get_settings
+from django_dyncron.management.refusals import refusals_told
 from django_dyncron.repositories.pruning import prunable, prune
 
 _AT_ONCE = 1000
+_MOST_DAYS = 36_600
 
 
 class Command(BaseCommand):
@@ -28,15 +30,22 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
-        settings = get_settings(**overrides)
+        try:
+            settings = get_settings(**overrides)
+            using = database_alias(settings)
+        except ConfigurationError as error:
+            raise CommandError(str(error)) from error
         days = settings.run_retention_days if options["days"] is None else options["days"]
         if days is None:
             raise CommandError("RUN_RETENTION_DAYS is None, which keeps runs: give --days.")
-        if days < 0:
-            raise CommandError(f"--days must not be negative: {days:g}.")
-        using = database_alias(settings)
+        if not 0 <= days <= _MOST_DAYS:
+            raise CommandError(f"--days {days:g}: use 0 to {_MOST_DAYS}.")
+        with refusals_told():
+            self._prune(using, days, dry_run=options["dry_run"])
+
+    def _prune(self, using: str, days: float, *, dry_run: bool) -> None:
         before = timezone.now() - timedelta(days=days)
-        if options["dry_run"]:
+        if dry_run:
             self.stdout.write(f"{prunable(using, before).count()} runs would be deleted.")
             return
         deleted = 0

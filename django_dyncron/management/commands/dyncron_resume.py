@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 
 from ...pausing import current_pause, resume, resume_all
 from ..naming import jobs_named
+from ..refusals import refusals_told
 from ..switching import add_choice, chosen_database
 from ..who import who
 
@@ -28,12 +29,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         using = chosen_database(options)
-        if options["all"]:
-            was_paused = resume_all(who(), using)
-            words = "Everything is resumed." if was_paused else "Everything was not paused."
-            self.stdout.write(words)
-            return
-        job_ids = list(dict.fromkeys(options["job_ids"]))
+        with refusals_told():
+            if options["all"]:
+                self._resume_everything(using)
+            else:
+                self._resume(list(dict.fromkeys(options["job_ids"])), using)
+
+    def _resume_everything(self, using: str) -> None:
+        was_paused = resume_all(who(), using)
+        self.stdout.write("Everything is resumed." if was_paused else "Everything was not paused.")
+
+    def _resume(self, job_ids: list[str], using: str) -> None:
         resumed = {job.job_id for job in resume(jobs_named(job_ids, using))}
         for job_id in job_ids:
             state = "resumed" if job_id in resumed else "was not paused"

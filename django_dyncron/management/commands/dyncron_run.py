@@ -7,15 +7,15 @@ import os
 import signal
 from argparse import ArgumentParser
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
 
 from ...conf import ConfigurationError, DyncronSettings, get_settings, load_repository
-from ...core.exceptions import StoreUnavailable, one_line
+from ...core.exceptions import StoreUnavailable
 from ...core.policies import RunStatus
 from ...core.scheduler import DynamicScheduler
 from ...manual import request_run
@@ -24,6 +24,7 @@ from ...registry.declarations import fault_words
 from ...repositories.orm import DjangoCronJobRepository
 from ...wiring import open_scheduler
 from ..naming import jobs_named
+from ..refusals import refusals_told
 from ..who import who
 
 _WENT_WELL = (RunStatus.ENQUEUED, RunStatus.RUNNING, RunStatus.SUCCEEDED)
@@ -46,16 +47,15 @@ class Command(BaseCommand):
         try:
             settings = get_settings(**overrides)
             using = _database_of(settings)
-            job = jobs_named([options["job_id"]], using).get()
-            run, given_up = asyncio.run(_run_now(settings, job, using))
+            with refusals_told():
+                job = jobs_named([options["job_id"]], using).get()
+                run, given_up = asyncio.run(_run_now(settings, job, using))
         except CronJob.DoesNotExist:
             raise CommandError(f'The cron job "{options["job_id"]}" was just deleted.') from None
         except ValidationError as error:
             raise CommandError("\n".join(fault_words(error))) from error
         except (ConfigurationError, StoreUnavailable) as error:
             raise CommandError(str(error)) from error
-        except Error as error:
-            raise CommandError(f"The database refused it: {one_line(error)}") from error
         words = f"{run.job_id}: {_outcome(run)}"
         if given_up:
             self.stderr.write(words)
@@ -87,11 +87,19 @@ async def _run_now(settings: DyncronSettings, job: CronJob, using: str) -> tuple
 
 
 def _stop_on_signals(scheduler: DynamicScheduler) -> None:
+    """Have the first signal end the waiting within the grace, and the second one at once."""
     loop = asyncio.get_running_loop()
+    told = count()
+
+    def on_signal() -> None:
+        if next(told):
+            os._exit(1)
+        scheduler.stop()
+
     # There is no such thing on some systems, or outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, scheduler.stop)
+            loop.add_signal_handler(number, on_signal)
 
 
 def _outcome(run: CronRun) -> str:

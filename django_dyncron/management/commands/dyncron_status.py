@@ -19,6 +19,7 @@ from django_dyncron.health import (
     Finding,
     Health,
     Jobs,
+    Overdue,
     ReplicaHealth,
     ReplicaState,
     as_json,
@@ -109,9 +110,8 @@ def _figures(health: Health) -> Iterator[tuple[str, str]]:
     for line in _aligned(health.replicas):
         yield label, line
         label = ""
-    overdue = health.overdue
-    oldest = "" if overdue.lateness is None else f", the oldest for {duration(overdue.lateness)}"
-    yield "Overdue", counted(overdue.count) + oldest
+    yield "Overdue", _of_overdue(health.overdue)
+    yield "Undelivered", _of_overdue(health.undelivered)
     yield "Broken", _of_jobs(health.broken)
     yield "Failing", _of_jobs(health.failing)
     yield "Waiting runs", counted(health.waiting_runs)
@@ -137,6 +137,11 @@ def _aligned(replicas: Iterable[ReplicaHealth]) -> list[str]:
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
         for row in rows
     ] or ["none"]
+
+
+def _of_overdue(overdue: Overdue) -> str:
+    oldest = "" if overdue.lateness is None else f", the oldest for {duration(overdue.lateness)}"
+    return counted(overdue.count) + oldest
 
 
 def _of_jobs(jobs: Jobs) -> str:

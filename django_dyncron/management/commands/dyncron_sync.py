@@ -7,13 +7,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
 
 from ...conf import ConfigurationError, database_alias, get_settings, load_enqueuers
-from ...core.exceptions import one_line
 from ...registry import declared_jobs
-from ...syncing import Action, SyncRefused, SyncReport, Wishes, default_source, sync_jobs
+from ...syncing import SyncRefused, SyncReport, Wishes, default_source, sync_jobs
 from ...syncing.wording import as_json, hints_for, line_of, summary_of
+from ..refusals import refusals_told
 
 
 class Command(BaseCommand):
@@ -74,25 +73,25 @@ class Command(BaseCommand):
             settings = get_settings(**overrides)
             # Once, before each declaration complains of it.
             load_enqueuers(settings)
-            using = database_alias(settings)
-            report = sync_jobs(jobs, wishes, using=using, is_dry_run=is_dry_run)
+            with refusals_told():
+                using = database_alias(settings)
+                report = sync_jobs(jobs, wishes, using=using, is_dry_run=is_dry_run)
         except (ConfigurationError, SyncRefused) as error:
             raise CommandError(str(error)) from error
-        except Error as error:
-            raise CommandError(f"The database refused it: {one_line(error)}") from error
         if options["json"]:
             told = as_json(report, source=wishes.source, is_dry_run=is_dry_run)
-            self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2, default=repr))
+            self.stdout.write(json.dumps(told, indent=2, default=repr))
         else:
             self._write(report, is_dry_run)
         if options["check"] and not report.is_in_sync:
             raise CommandError("The table does not follow the code.")
 
     def _write(self, report: SyncReport, is_dry_run: bool) -> None:
+        encoding = getattr(self.stdout, "encoding", None) or "utf-8"
         for entry in report.entries:
-            needs_a_look = entry.action.is_open or entry.action is Action.VANISHED
-            line = line_of(entry)
-            self.stdout.write(self.style.WARNING(line) if needs_a_look else line)
+            # All is written by now: no letter that the terminal lacks may make it a failure.
+            line = line_of(entry).encode(encoding, "backslashreplace").decode(encoding)
+            self.stdout.write(self.style.WARNING(line) if entry.is_open else line)
         for hint in hints_for(report):
             self.stdout.write(hint)
         words = "Nothing is written. " if is_dry_run else ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from django_dyncron.models import CronJob
 from django_dyncron.registry import declared_jobs
@@ -119,6 +120,7 @@ def test_every_mistake_is_told_at_once_and_nothing_is_done(declare: Declare, syn
     declare("order", starts_at="2026-12-02T00:00Z", ends_at="2026-12-01T00:00Z")
     declare("set", options={"tags": {1}})
     declare(" spaced", queue="a\nb")
+    declare("nothing", description=None, time_zone=None, catch_up_window_seconds=None)
     with pytest.raises(CommandError) as caught:
         sync()
     task = "tests.shop.tasks.build_report, cron job"
@@ -135,6 +137,8 @@ def test_every_mistake_is_told_at_once_and_nothing_is_done(declare: Declare, syn
                 "pass an aware datetime."
             ),
             f'{task} "order": ends_at: This must be later than “not before”.',
+            f'{task} "nothing": description: This field cannot be null.',
+            f'{task} "nothing": time_zone: This field cannot be null.',
             f'{task} "set": options: Value must be valid JSON.',
             f'{task} "set": options: The options hold what JSON cannot.',
             (
@@ -201,6 +205,20 @@ def test_half_of_it_is_nothing(
     assert not CronJob.objects.exists()
 
 
+def test_what_the_database_quotes_of_a_row_is_not_told(
+    declare: Declare, sync: Sync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare("a")
+
+    def save(self: CronJob, **options: Any) -> None:
+        raise IntegrityError("violates a constraint\nDETAIL:  Failing row contains (s3cret).")
+
+    monkeypatch.setattr(CronJob, "save", save)
+    monkeypatch.setattr("django_dyncron.syncing._PAUSE_SECONDS", 0)
+    with pytest.raises(CommandError, match=r"^The database refused it: violates a constraint$"):
+        sync()
+
+
 def test_a_deadlock_is_tried_again(
     declare: Declare, sync: Sync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +256,23 @@ def test_a_job_id_cannot_write_to_the_terminal(declare: Declare, sync: Sync) -> 
     sync()
     CronJob.objects.update(job_id="\x1b[31mred")
     assert sync()[0] == "vanished  \\x1b[31mred: it still runs"
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_terminal_without_arrows_is_no_failure(
+    declare: Declare, sync: Sync, options: list[str]
+) -> None:
+    declare("größe")
+    sync()
+    declare("größe", queue="slow")
+    output = TextIOWrapper(BytesIO(), "latin-1")
+    call_command("dyncron_sync", *options, stdout=output, no_color=True)
+    output.seek(0)
+    text = output.read()
+    if options:
+        assert json.loads(text)["jobs"][0]["job_id"] == "größe"
+    else:
+        assert text.splitlines()[0] == r'updated   größe: queue: "reports" \u2192 "slow"'
 
 
 @pytest.fixture

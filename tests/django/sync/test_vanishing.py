@@ -44,6 +44,25 @@ def test_what_vanishes_is_flagged_and_goes_on(sync: Sync) -> None:
 
 
 @pytest.mark.usefixtures("vanishing")
+def test_a_check_passes_only_once_it_runs_no_more(sync: Sync) -> None:
+    for _ in range(2):
+        with pytest.raises(CommandError, match=r"^The table does not follow the code\.$"):
+            sync("--check")
+        sync()
+    sync("--prune")
+    assert sync("--check") == ["Nothing is written. 1 unchanged."]
+
+
+@pytest.mark.usefixtures("vanishing")
+def test_one_that_was_deleted_is_gone_and_one_still_declared_is_made_again(sync: Sync) -> None:
+    sync()
+    row("gone").delete()
+    row("stays").delete()
+    assert sync() == ["created   stays", "1 created, 0 unchanged."]
+    assert row("stays").is_active
+
+
+@pytest.mark.usefixtures("vanishing")
 def test_pruning_pauses_and_deletes_nothing(sync: Sync) -> None:
     assert sync("--prune") == ["pruned    gone", "1 pruned, 1 unchanged."]
     job = row("gone")

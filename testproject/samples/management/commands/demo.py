@@ -18,7 +18,7 @@ from django.db import connection
 
 from django_dyncron.wiring import open_scheduler
 from samples.idle import IdleWatch
-from samples.jobs import create_sample_jobs, make_one_due
+from samples.jobs import make_one_due, sync_sample_jobs
 from samples.printing import RunPrinter
 from samples.server import served
 from samples.tasks import SITE_URL
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         self._say(f"Database   {connection.vendor}, {connection.settings_dict['NAME']}")
         self._say(f"Log file   {log_file}")
-        self._say(f"Cron jobs  {', '.join(create_sample_jobs())}")
+        self._say(f"Cron jobs  {', '.join(sync_sample_jobs())}")
         make_one_due()
         if options["once"]:
             self._run_due(options["seconds"] or _PATIENCE_SECONDS)

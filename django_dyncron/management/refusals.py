@@ -1,0 +1,20 @@
+"""What a database refuses, told in a line and not by a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+from django.db import Error
+
+from ..core.exceptions import first_line
+
+
+@contextmanager
+def refusals_told() -> Iterator[None]:
+    """Raise a :class:`CommandError` in place of any error of a database."""
+    try:
+        yield
+    except Error as error:
+        raise CommandError(f"The database refused it: {first_line(error)}") from error
