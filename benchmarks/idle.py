@@ -6,7 +6,8 @@ and in another thread, which is how a coroutine has to ask for it. All sizes tak
 still, so that heartbeat and sweep, which have a rhythm of their own, can be measured apart.
 
 Psycopg prepares a statement that comes again. Django does so only where ``OPTIONS`` say it may, so
-its connection is measured with and without them.
+its connection is measured with and without them, each beside a floor that does the same; the floor
+that is prepared is printed beside the tick that is not, too.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ BARE = """
     SELECT due_at FROM django_dyncron_cronjob WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1
 """
 TICK, BARE_SELECT, IN_THREAD = "idle tick", "bare SELECT", "in a thread"
+PREPARED_SELECT = "prepared"
 BEAT, SWEEP = "heartbeat", "sweep"
 EDIT, NOTICE = "an edit", "noticing it"
 
@@ -93,7 +95,9 @@ class Table:
         return self.median(name) / self.median(floor)
 
 
-def make_table(alias: str, size: int, bare: Callable[[], object]) -> Table:
+def make_table(
+    alias: str, size: int, bare: Callable[[], object], prepared: Callable[[], object] | None = None
+) -> Table:
     """Fill the database ``alias`` and return what to time on it."""
     from django_dyncron.repositories.orm import DjangoCronJobRepository
 
@@ -109,12 +113,13 @@ def make_table(alias: str, size: int, bare: Callable[[], object]) -> Table:
     )
     order = SweepOrder(at=NOW, limit=BATCH, replica_id="bench", lease=LEASE)
 
-    async def select() -> object:
+    async def select(bare: Callable[[], object]) -> object:
         return bare()
 
     calls: dict[str, Call] = {
         TICK: scheduler.tick,
-        BARE_SELECT: select,
+        BARE_SELECT: partial(select, bare),
+        PREPARED_SELECT: partial(select, prepared or bare),
         IN_THREAD: sync_to_async(bare),
         BEAT: lambda: repository.beat(heartbeat),
         SWEEP: lambda: repository.sweep(order),
@@ -124,8 +129,15 @@ def make_table(alias: str, size: int, bare: Callable[[], object]) -> Table:
 
 def on_postgres(stage: Stage, size: int, **options: Any) -> Table:
     alias = stage.postgres_alias(**options)
-    connection = psycopg.connect(url_of(alias), autocommit=True)
-    return make_table(alias, size, lambda: connection.execute(BARE).fetchone())
+    prepares, does_not = (psycopg.connect(url_of(alias), autocommit=True) for _ in range(2))
+    does_not.prepare_threshold = None
+    floor = prepares if options else does_not
+    return make_table(
+        alias,
+        size,
+        lambda: floor.execute(BARE).fetchone(),
+        lambda: prepares.execute(BARE).fetchone(),
+    )
 
 
 def on_sqlite(stage: Stage, size: int) -> Table:
@@ -145,15 +157,19 @@ async def measure(tables: list[Table]) -> None:
 
 
 def report(database: str, tables: list[Table]) -> None:
-    names = [TICK, BARE_SELECT, IN_THREAD, BEAT, SWEEP, EDIT, NOTICE]
+    floors = [BARE_SELECT, PREPARED_SELECT, IN_THREAD]
+    names = [TICK, *floors, BEAT, SWEEP, EDIT, NOTICE]
     print_table(
         f"{database}, microseconds",
-        [*names, "tick/bare", "tick/thread"],
+        [*names, "tick/bare", "tick/prepared", "tick/thread"],
         [
             [
                 f"{table.size:,} idle jobs",
                 *(f"{table.median(name):.0f}" for name in names),
-                *(f"{table.ratio(TICK, name):.1f}" for name in (BARE_SELECT, IN_THREAD)),
+                *(
+                    f"{table.ratio(TICK, name):.1f}"
+                    for name in (BARE_SELECT, PREPARED_SELECT, IN_THREAD)
+                ),
             ]
             for table in tables
         ],
