@@ -95,6 +95,7 @@ class CronJobForm(_ModelForm):
             "time_zone": TimeZoneInput(_likely_zones, {"class": "vTextField"}),
             "enqueuer": SuggestingInput(_queue_systems, {"class": "vTextField"}),
             "description": forms.Textarea(attrs={"rows": 2, "cols": 60}),
+            "ping_url": forms.URLInput(attrs={"class": "vURLField"}),
         }
 
     def __init__(self, *args: Any, **options: Any) -> None:
