@@ -77,6 +77,8 @@ class Systemd:
 
     def keep_alive(self) -> None:
         """Say that the loop is not stuck, and what it does if that is news."""
+        if self._status and not self._is_ready:
+            self._be_ready()
         lines = [] if self.keep_alive_seconds is None else ["WATCHDOG=1"]
         if self._status != self._told and not self._is_stopping:
             lines.append(self._status_line())
@@ -94,14 +96,14 @@ class Systemd:
 
     def _be_ready(self) -> None:
         if not self._is_ready:
-            self._is_ready = True
-            self._send("READY=1", self._status_line())
+            # A manager that is too busy is told again: a unit that never got ready is killed.
+            self._is_ready = self._send("READY=1", self._status_line())
 
     def _status_line(self) -> str:
         self._told = self._status
         return f"STATUS={self._told[:_LONGEST_STATUS]}"
 
-    def _send(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> bool:
         try:
             self._socket.sendto("\n".join(lines).encode("utf-8", "replace"), self._address)
         except OSError as error:
@@ -109,6 +111,8 @@ class Systemd:
                 self._has_complained = True
                 extra = {"action": "notify_failed"}
                 _logger.warning("NOTIFY_SOCKET cannot be written to: %s", error, extra=extra)
+            return False
+        return True
 
 
 def _keep_alive_seconds(environment: Mapping[str, str]) -> float | None:

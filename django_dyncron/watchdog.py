@@ -21,6 +21,8 @@ _logger = logging.getLogger("django_dyncron")
 _LONGEST_PERIOD = 5.0
 _LOOKS = 10
 """So often it looks, at least, before it calls a tick stuck."""
+_LONGEST_REST = 30.0
+"""So long the loop may rest at once: between two signs of life, or after a tick that failed."""
 _FRAMES = 25
 _PACKAGE = __name__.partition(".")[0]
 
@@ -37,7 +39,7 @@ class KeepAlive(Protocol):
 
 
 class Watchdog:
-    """Watches the loop of ``pulse``, which rests between ticks for ``interval`` seconds at most.
+    """Watches the loop of ``pulse``.
 
     A tick that does not get on for ``stuck_after`` seconds is told of in one error with the stacks
     of ``threads`` (names and thread ids), again each time it has lasted twice as long, and once
@@ -53,12 +55,11 @@ class Watchdog:
         pulse: Pulse,
         *,
         stuck_after: float,
-        interval: float,
         threads: dict[str, int],
         keep_alive: Iterable[KeepAlive] = (),
     ) -> None:
         self._pulse = pulse
-        self._patience = {True: stuck_after, False: stuck_after + interval}
+        self._patience = {True: stuck_after, False: stuck_after + _LONGEST_REST}
         self._threads = threads
         self._keep_alive = tuple(keep_alive)
         periods = [each.keep_alive_seconds or _LONGEST_PERIOD for each in self._keep_alive]
@@ -115,7 +116,8 @@ class Watchdog:
             lines += [f"  {_place(frame)}" for frame in awaited]
         else:
             step = "between ticks"
-            lines = [f"no tick for {seconds} s, the event loop is stuck"]
+            what = "the event loop is blocked, or a sign of life is"
+            lines = [f"nothing moved for {seconds} s between ticks: {what}"]
         lines += self._stacks()
         _logger.error(
             "%s", "\n".join(lines), extra={"action": "tick_stuck", "seconds": seconds, "step": step}

@@ -65,7 +65,6 @@ def _watchdog(
     return Watchdog(
         scheduler.pulse,
         stuck_after=settings.stuck_after_seconds,
-        interval=settings.tick_interval_seconds,
         threads={
             "the event loop's thread": threading.get_ident(),
             "the database thread": database_thread,

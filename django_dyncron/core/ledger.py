@@ -109,9 +109,11 @@ class Ledger:
             self._observers.tell(RunLost(record.run))
         elif record.status == RunStatus.ENQUEUED and record.enqueued_at is not None:
             self._observers.tell(RunEnqueued(record.run, record.enqueued_at, record.task_id))
-        elif record.status == RunStatus.SKIPPED and record.run.scheduled_for is not None:
-            slot = record.run.scheduled_for
-            self._observers.tell(SlotsSkipped(record.run.job_id, record.reason, slot, slot, 1))
+        elif record.status == RunStatus.SKIPPED:
+            # A run by hand has no slot, but a moment at which it was asked for.
+            slot = record.run.scheduled_for or record.run.created_at
+            if slot is not None:
+                self._observers.tell(SlotsSkipped(record.run.job_id, record.reason, slot, slot, 1))
         elif record.error:
             self._observers.tell(
                 RunFailed(record.run, record.error, record.lease_until, record.status)

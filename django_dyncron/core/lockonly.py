@@ -37,6 +37,7 @@ class LockOnlyTick:
         self._ttl = timedelta(seconds=ttl_seconds)
         self._previous: datetime | None = None
         self._owed: dict[str, datetime] = {}
+        self._unsent: dict[Slot, tuple[Run, str]] = {}
         self._next_due_at: datetime | None = None
         self._beats_at = 0.0
 
@@ -46,7 +47,7 @@ class LockOnlyTick:
         now = self._parts.clock.now()
         counts: Counter[str] = Counter()
         jobs = await self._repository.get_active_jobs()
-        self._forget_old_debts(now)
+        self._forget_old_debts(now, jobs)
         self._next_due_at = None
         due = [pair for job in jobs for pair in self._plan(job, now, counts)]
         self._previous = now
@@ -161,6 +162,7 @@ class LockOnlyTick:
         if attempt.outcome in (Outcome.ENQUEUED, Outcome.STARTED_HERE):
             counts["enqueued"] += 1
             self._owed.pop(slot.job_id, None)
+            self._unsent.pop(slot, None)
             if attempt.outcome is Outcome.ENQUEUED:
                 self._parts.observers.tell(RunEnqueued(run, now, attempt.task_id))
             await self._note_last_run(run, now)
@@ -173,6 +175,7 @@ class LockOnlyTick:
         is_final = attempt.outcome is Outcome.REFUSED
         if not is_final:
             self._owe([slot])
+            self._unsent[slot] = run, attempt.error
         self._parts.observers.tell(RunFailed(run, attempt.error, None if is_final else now))
         return False
 
@@ -188,6 +191,15 @@ class LockOnlyTick:
             owed = self._owed.get(slot.job_id, slot.scheduled_for)
             self._owed[slot.job_id] = min(owed, slot.scheduled_for)
 
-    def _forget_old_debts(self, now: datetime) -> None:
+    def _forget_old_debts(self, now: datetime, jobs: Iterable[CronJobDefinition]) -> None:
         # A lock another replica took for such a slot may have expired: retrying could run it twice.
         self._owed = {job_id: slot for job_id, slot in self._owed.items() if now < slot + self._ttl}
+        old = {slot for slot in self._unsent if now >= slot.scheduled_for + self._ttl}
+        if not old:
+            return
+        last_runs = {job.job_id: job.last_run_at for job in jobs}
+        for slot in old:
+            run, error = self._unsent.pop(slot)
+            last_run_at = last_runs.get(slot.job_id)
+            if last_run_at is None or last_run_at < slot.scheduled_for:
+                self._parts.observers.tell(RunFailed(run, error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
@@ -24,7 +25,8 @@ class Observers:
         for observer in self._observers:
             try:
                 observer(event)
-            except Exception:
+            except (Exception, CancelledError):
+                # No observer awaits anything, so it was not the scheduler that was cancelled.
                 _logger.exception(
                     "observer %r failed on %s",
                     observer,

@@ -35,7 +35,9 @@ def plain_url(text: str) -> str | None:
         return None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or "@" in parts.netloc:
         return None
-    if any(segment in (".", "..") for segment in _decoded(parts.path).split("/")):
+    # Some servers leave out what follows a semicolon before they look for dots.
+    segments = (segment.partition(";")[0] for segment in _decoded(parts.path).split("/"))
+    if any(segment in (".", "..") for segment in segments):
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     if port not in (None, _DEFAULT_PORTS[parts.scheme]):

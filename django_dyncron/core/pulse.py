@@ -10,7 +10,8 @@ class Pulse:
     """Written by the loop, read by others: plain attributes, so that a tick pays next to nothing.
 
     ``tick`` is the latest tick's task: as long as it is not done, that tick is in progress. It is
-    ``None`` while no loop ticks. ``steps`` grows with each batch that a tick gets through.
+    ``None`` while no loop ticks. ``steps`` grows with each batch that a tick gets through, and with
+    each sign of life between ticks.
     """
 
     __slots__ = ("steps", "tick")

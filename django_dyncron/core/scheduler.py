@@ -250,6 +250,7 @@ class DynamicScheduler:
             if self._is_stopping() or to_beat >= left:
                 return
             await self._tick.keep_alive()
+            self.pulse.steps += 1
 
     async def _settle(self) -> None:
         """Wait until the local pools have nothing left, or somebody says stop."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from concurrent.futures import Future
 from datetime import timedelta
+from time import monotonic
 
 from django.db import connections
 
@@ -15,8 +15,10 @@ from .reading import Figures, Unreadable, alias_or_default, read_figures
 from .values import Health
 
 _ABANDONED_AFTER = 30.0
-"""A database that is back must not be waited for on a connection that is dead."""
-_MOST_AT_ONCE = 5
+"""A database that is back must not be waited for on a connection that is dead.
+
+Twice as long with each reading that hangs: so there are few, and another one is always begun.
+"""
 
 
 def read_health_in_time(
@@ -27,14 +29,15 @@ def read_health_in_time(
 ) -> Health:
     """Tell how the scheduler is, as :func:`read_health` does, or after ``seconds`` that it is slow.
 
-    Another thread reads, over a connection of its own; all who ask meanwhile wait for the same one.
+    Another thread reads, over a connection of its own; all who ask meanwhile wait for the same one,
+    and who asks when it has taken ``seconds`` already does not wait at all.
     Inside a transaction, as in a test, it is read right there.
     """
     alias = alias_or_default(using)
     if connections[alias].in_atomic_block:
         return read_health(alias, max_age, replica_id)
     try:
-        figures = _reading(alias, replica_id).result(seconds)
+        figures = _reading(alias, replica_id).in_time(seconds)
     except Unreadable as error:
         return unreadable(error, max_age)
     except TimeoutError:
@@ -48,7 +51,11 @@ class _Reading(Future[Figures]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.began = time.monotonic()
+        self.began = monotonic()
+
+    def in_time(self, seconds: float) -> Figures:
+        """Return what was read within ``seconds`` of the beginning; raise :class:`TimeoutError`."""
+        return self.result(max(self.began + seconds - monotonic(), 0.0))
 
     def run(self, using: str, replica_id: str | None) -> None:
         try:
@@ -61,18 +68,33 @@ class _Reading(Future[Figures]):
             connections.close_all()
 
 
-_lock = threading.Lock()
-_readings: dict[tuple[int, str, str | None], list[_Reading]] = {}
+class _Readings(dict[tuple[str, str | None], list[_Reading]]):
+    """The readings under way in one process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+_readings = _Readings()
+
+
+def _begin_anew() -> None:
+    global _readings  # noqa: PLW0603 - a process that was forked off has none of these threads
+    _readings = _Readings()
+
+
+# Neither has it whoever may have held the lock.
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _reading(using: str, replica_id: str | None) -> _Reading:
     """Return the reading that is under way, or begin one."""
-    # With the process id, because a fork takes no threads along.
-    key = (os.getpid(), using, replica_id)
-    with _lock:
+    key = (using, replica_id)
+    with _readings.lock:
         going = [reading for reading in _readings.get(key, ()) if not reading.done()]
-        is_young = going and time.monotonic() - going[-1].began < _ABANDONED_AFTER
-        if not is_young and len(going) < _MOST_AT_ONCE:
+        patience = _ABANDONED_AFTER * 2 ** (len(going) - 1)
+        if not going or monotonic() - going[-1].began >= patience:
             going.append(_begin(using, replica_id))
         _readings[key] = going
         return going[-1]

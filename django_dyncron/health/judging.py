@@ -16,7 +16,6 @@ from .reading import (
     Unreadable,
     alias_or_default,
     judge_replica,
-    judge_replicas,
     read_figures,
 )
 from .values import MOST, Finding, Health, Jobs, ReplicaHealth, ReplicaState
@@ -25,6 +24,8 @@ from .words import counted, duration, listed, moment, printable
 SHORTEST_MAX_AGE = timedelta(seconds=BEAT_SECONDS + 5)
 """With less, a replica would be called silent between two of its signs of life."""
 LONGEST_MAX_AGE = timedelta(days=366)
+_MISSED_FOR = timedelta(days=7)
+"""Whoever did not look for a silent replica by then did not expect it back."""
 _MOST_SKEW = timedelta(seconds=5)
 
 _REMEDIES = {
@@ -38,6 +39,7 @@ _REMEDIES = {
         'Read the log of the replicas: look for "tick failed", "tick stuck" and "lock provider". '
         "A transaction that was left open may hold the rows. After an outage it takes a while."
     ),
+    "runs_undelivered": "Look after their queue; the history says what it answers.",
     "replica_silent": "Look whether its process is alive; if so, read its log.",
     "jobs_broken": "Mend them in the admin: their schedules cannot be worked out.",
     "runs_waiting": "Read the log of the replicas: nobody takes up what another one left behind.",
@@ -75,10 +77,13 @@ def unreadable(error: Unreadable, max_age: timedelta | None) -> Health:
 def judge(figures: Figures, max_age: timedelta | None, replica_id: str | None = None) -> Health:
     """Judge ``figures``; see :func:`read_health`."""
     now = figures.read_at
-    replicas = judge_replicas(figures.replicas, now, max_age)
+    replicas = [judge_replica(replica, now, max_age) for replica in figures.replicas]
+    # Whoever restarts a replica because of what all of them leave undone makes it worse.
+    undone, broken = [*_overdue(figures), *_undelivered(figures)], [*_broken(figures)]
     if replica_id is None:
-        problems = [*_nobody(replicas), *_overdue(figures)]
+        problems = [*_nobody(replicas), *undone]
         warnings = [*_silent(replicas)]
+        (problems if figures.is_idle else warnings).extend(broken)
     else:
         wanted = None
         if figures.wanted is not None:
@@ -86,8 +91,7 @@ def judge(figures: Figures, max_age: timedelta | None, replica_id: str | None = 
         if wanted and all(replica.replica_id != replica_id for replica in replicas):
             replicas.append(wanted)
         problems = [*_of_one(replica_id, wanted, now)]
-        # Whoever restarts a replica because of what all of them leave undone makes it worse.
-        warnings = [*_overdue(figures)]
+        warnings = [*undone, *broken]
     return Health(
         problems=tuple(problems),
         warnings=(*warnings, *_of_figures(figures), *_mismatches(replicas)),
@@ -97,6 +101,7 @@ def judge(figures: Figures, max_age: timedelta | None, replica_id: str | None = 
         broken=figures.broken,
         failing=figures.failing,
         waiting_runs=figures.waiting_runs,
+        undelivered=figures.undelivered,
         paused=figures.paused,
         next_due_at=figures.next_due_at,
         skew=figures.skew,
@@ -139,7 +144,11 @@ def _of_one(replica_id: str, wanted: ReplicaHealth | None, now: datetime) -> Ite
 
 def _silent(replicas: list[ReplicaHealth]) -> Iterator[Finding]:
     """Tell of replicas that fell silent beside others; if all did, that is told already."""
-    silent = [replica for replica in replicas if replica.state is ReplicaState.SILENT]
+    silent = [
+        replica
+        for replica in replicas
+        if replica.state is ReplicaState.SILENT and replica.age <= _MISSED_FOR
+    ]
     if silent and any(replica.state is ReplicaState.RUNNING for replica in replicas):
         names = listed([replica.replica_id for replica in silent])
         latest = duration(silent[0].age)
@@ -174,9 +183,23 @@ def _overdue(figures: Figures) -> Iterator[Finding]:
     yield _finding("overdue", f"{text}.")
 
 
-def _of_figures(figures: Figures) -> Iterator[Finding]:
+def _undelivered(figures: Figures) -> Iterator[Finding]:
+    waiting = figures.undelivered
+    if waiting.lateness is not None:
+        text = (
+            f"Runs that their queue does not take: {counted(waiting.count)}"
+            f"; the oldest, of {waiting.job_id}, for {duration(waiting.lateness)}."
+        )
+        yield _finding("runs_undelivered", text)
+
+
+def _broken(figures: Figures) -> Iterator[Finding]:
     if figures.broken.count:
-        yield _finding("jobs_broken", f"Broken: {_named(figures.broken)}.")
+        rest = ", and no other job has a next run" if figures.is_idle else ""
+        yield _finding("jobs_broken", f"Broken: {_named(figures.broken)}{rest}.")
+
+
+def _of_figures(figures: Figures) -> Iterator[Finding]:
     if figures.waiting_runs:
         yield _finding("runs_waiting", f"Runs taken up by nobody: {counted(figures.waiting_runs)}.")
     if figures.paused is not None:

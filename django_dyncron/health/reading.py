@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from ..conf import database_alias, read_settings
+from ..core.policies import RunStatus
 from ..models import CronJob, CronRun, Pause, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in
 from ..repositories.horizon import look_ahead
@@ -23,6 +23,9 @@ _NAMED = 5
 _HAS_ERROR = Q(last_error__gt="")
 _PATIENCE = timedelta(seconds=60)
 """How long after a tick that should have swept it a run may wait."""
+_UNDELIVERED_AFTER = timedelta(minutes=5)
+_UNDELIVERED_ATTEMPTS = 4
+"""So often it was tried, too: a run that has waited for its jitter is old at its first attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,10 @@ class Figures:
     broken: Jobs
     failing: Jobs
     waiting_runs: int
+    undelivered: Overdue
     paused: PausedSince | None
     next_due_at: datetime | None
+    is_idle: bool
 
 
 class Unreadable(Exception):
@@ -78,13 +83,6 @@ def read_replicas(
 def with_database_time(replicas: QuerySet[Replica]) -> QuerySet[Replica]:
     """Annotate rows with the database's time, the one they are judged by, as ``database_now``."""
     return replicas.annotate(database_now=Now())
-
-
-def judge_replicas(
-    replicas: Iterable[Replica], now: datetime, max_age: timedelta | None
-) -> list[ReplicaHealth]:
-    """Tell how each of ``replicas`` is at ``now``, the database's time."""
-    return [judge_replica(replica, now, max_age) for replica in replicas]
 
 
 def judge_replica(
@@ -131,9 +129,8 @@ def _read(using: str, replica_id: str | None) -> Figures:
     skew = before + (datetime.now(UTC) - before) / 2 - horizon.now
     now, rules = horizon.now, planning_rules()
     jobs = CronJob.objects.using(using)
-    waiting = CronRun.objects.using(using).filter(
-        lease_until__lt=now - rules.tick_interval - _PATIENCE
-    )
+    runs = CronRun.objects.using(using)
+    waiting = runs.filter(lease_until__lt=now - rules.tick_interval - _PATIENCE)
     return Figures(
         read_at=now,
         skew=skew,
@@ -143,8 +140,10 @@ def _read(using: str, replica_id: str | None) -> Figures:
         broken=_jobs(jobs.filter(_HAS_ERROR & rows_in(JobState.BROKEN))),
         failing=_jobs(jobs.filter(_HAS_ERROR & rows_in(JobState.FAILING))),
         waiting_runs=_count(waiting),
+        undelivered=_undelivered(runs, now),
         paused=_paused(using),
         next_due_at=horizon.next_due_at if horizon.next_due_at != horizon.now else None,
+        is_idle=horizon.next_due_at is None,
     )
 
 
@@ -178,6 +177,23 @@ def _overdue(rows: QuerySet[CronJob], now: datetime) -> Overdue:
     if oldest is None or oldest[1] is None:
         return Overdue(count)
     return Overdue(count, oldest[0], oldest[1], now - oldest[1])
+
+
+def _undelivered(runs: QuerySet[CronRun], now: datetime) -> Overdue:
+    """Return the runs whose queue did not take them, however often it was asked."""
+    # Along the index of leases, of which there are as many as unfinished runs. What waits for a
+    # thread of a local pool has no error.
+    refused = runs.filter(
+        lease_until__isnull=False,
+        status=RunStatus.CLAIMED,
+        attempts__gte=_UNDELIVERED_ATTEMPTS,
+        created_at__lt=now - _UNDELIVERED_AFTER,
+    ).exclude(error="")
+    found = list(refused.order_by("created_at").values_list("job_id", "created_at")[:MOST])
+    if not found:
+        return Overdue()
+    job_id, since = found[0]
+    return Overdue(len(found), job_id, lateness=now - since)
 
 
 def _paused(using: str) -> PausedSince | None:

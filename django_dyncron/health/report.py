@@ -47,6 +47,10 @@ def _figures(health: Health) -> dict[str, Any]:
         "broken": {"count": health.broken.count},
         "failing": {"count": health.failing.count},
         "waiting_runs": {"count": health.waiting_runs},
+        "undelivered_runs": {
+            "count": health.undelivered.count,
+            "oldest_seconds": _seconds(health.undelivered.lateness),
+        },
         "paused": {
             "everything": health.paused is not None,
             "for_seconds": _seconds(paused_for),
@@ -62,6 +66,7 @@ def _reveal(report: dict[str, Any], health: Health) -> None:
         "oldest_job_id": health.overdue.job_id or None,
         "oldest_slot": _iso(health.overdue.slot),
     }
+    report["undelivered_runs"]["oldest_job_id"] = health.undelivered.job_id or None
     report["broken"]["job_ids"] = list(health.broken.job_ids)
     report["failing"]["job_ids"] = list(health.failing.job_ids)
     if health.paused is not None:

@@ -36,7 +36,10 @@ class ReplicaHealth:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Slots that nobody has claimed although it is high time; the oldest one by its job."""
+    """Slots that nobody has claimed, or runs that no queue has taken, although it is high time.
+
+    The oldest one by its job; ``slot`` is ``None`` for a run.
+    """
 
     count: int = 0
     job_id: str = ""
@@ -80,7 +83,8 @@ class Health:
     ``read_at`` is ``None`` if the database could not be read; then one of ``problems`` says why and
     there are no figures. ``replicas`` come with the newest sign of life first. No count goes beyond
     :data:`~django_dyncron.health.MOST`. ``waiting_runs`` are runs that nobody has taken up although
-    their time or their lease has ended. ``skew`` is how far this host's clock is ahead of the
+    their time or their lease has ended, ``undelivered`` those that were tried again and again.
+    ``skew`` is how far this host's clock is ahead of the
     database's. ``max_age`` is the one that was asked for.
     """
 
@@ -92,6 +96,7 @@ class Health:
     broken: Jobs = Jobs()
     failing: Jobs = Jobs()
     waiting_runs: int = 0
+    undelivered: Overdue = Overdue()
     paused: PausedSince | None = None
     next_due_at: datetime | None = None
     skew: timedelta = timedelta(0)

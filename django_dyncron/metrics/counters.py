@@ -17,6 +17,9 @@ from ..telling import signals_of
 
 _LATENESS_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400)
 _TICK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_MOST_WAYS = 100
+"""So many pairs of enqueuer and queue are told apart: names of queues are written by anybody."""
+_OTHER = "(other)"
 _ENDS = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.UNKNOWN, RunStatus.LOST)
 
 
@@ -28,7 +31,10 @@ class DyncronMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
-        info = Gauge("dyncron_build_info", "The version at work.", ["version"], registry=registry)
+        # In Prometheus' multiprocess mode one value, not one of each process that ever was.
+        shared: Any = {"registry": registry, "multiprocess_mode": "max"}
+        self._ways: set[tuple[str, str]] = set()
+        info = Gauge("dyncron_build_info", "The version at work.", ["version"], **shared)
         info.labels(version=__version__).set(1)
         self._enqueued = Counter(
             "dyncron_runs_enqueued",
@@ -72,7 +78,7 @@ class DyncronMetrics:
         self._last_tick = Gauge(
             "dyncron_last_tick_timestamp_seconds",
             "When the last tick ended that went well, by this host's clock.",
-            registry=registry,
+            **shared,
         )
         self._tick_failures = Counter(
             "dyncron_tick_failures", "Ticks that ended in an error.", registry=registry
@@ -131,12 +137,12 @@ class DyncronMetrics:
         }
 
     def _on_enqueued(self, run: Run, lateness: timedelta | None, **_: Any) -> None:
-        self._enqueued.labels(*_way_of(run)).inc()
+        self._enqueued.labels(*self._way_of(run)).inc()
         if lateness is not None:
             self._lateness.observe(lateness.total_seconds())
 
     def _on_delivery_failed(self, run: Run, **_: Any) -> None:
-        self._delivery_failures.labels(*_way_of(run)).inc()
+        self._delivery_failures.labels(*self._way_of(run)).inc()
 
     def _end(self, status: str) -> None:
         self._finished.labels(status=str(status)).inc()
@@ -151,6 +157,10 @@ class DyncronMetrics:
     def _on_lock_failed(self, decision: str, **_: Any) -> None:
         self._lock_failures.labels(decision=str(decision)).inc()
 
-
-def _way_of(run: Run) -> tuple[str, str]:
-    return run.enqueuer or "default", run.queue
+    def _way_of(self, run: Run) -> tuple[str, str]:
+        way = run.enqueuer or "default", run.queue
+        if way not in self._ways:
+            if len(self._ways) >= _MOST_WAYS - 1:
+                return way[0], _OTHER
+            self._ways.add(way)
+        return way

@@ -88,6 +88,11 @@ def _gauges_of(health: Health) -> Iterator[Metric]:
         health.waiting_runs,
     )
     yield _gauge(
+        "dyncron_runs_undelivered",
+        f"Runs that their queue has not taken for minutes, however often asked. {more}",
+        health.undelivered.count,
+    )
+    yield _gauge(
         "dyncron_paused", "Whether everything is paused.", float(health.paused is not None)
     )
     yield _gauge(

@@ -9,7 +9,7 @@ from time import monotonic
 from zlib import crc32
 
 from ..core.exceptions import one_line
-from .sending import Ping, log_unsent, send_all
+from .sending import Ping, log_dropped, log_unsent, send_all
 
 LAST_WORDS_SECONDS = 5.0
 """How long the end of a process waits for its pings, and a worker for that of a run's end."""
@@ -30,14 +30,21 @@ class _Line:
         self._waiting: Queue[Ping] = Queue(_LONGEST_LINE)
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._dropped = 0
 
     def put(self, ping: Ping) -> None:
         try:
             self._waiting.put_nowait(ping)
         except Full:
             ping.is_over.set()
-            log_unsent(ping, "ping_dropped", f"{_LONGEST_LINE} others are waiting")
+            self._dropped += 1
+            if self._dropped == 1:
+                log_unsent(ping, "ping_dropped", f"{_LONGEST_LINE} others are waiting")
             return
+        if self._dropped:
+            # Told together: it may be thousands, and of jobs that have no address at all.
+            count, self._dropped = self._dropped, 0
+            log_dropped(count)
         with self._starting:
             if self._thread is None:
                 thread = threading.Thread(target=self._work, name="dyncron-ping", daemon=True)

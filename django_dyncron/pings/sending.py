@@ -91,6 +91,12 @@ def read_addresses(pings: Sequence[Ping]) -> dict[Ping, str]:
     return {ping: urls[job_id] for ping, job_id in job_ids.items() if job_id in urls}
 
 
+def log_dropped(count: int) -> None:
+    """Log how many pings found no place in a line that was full."""
+    extra = {"action": "ping_dropped", "count": count}
+    _logger.warning("%d pings were dropped while too many were waiting", count, extra=extra)
+
+
 def log_unsent(ping: Ping, action: str, problem: str) -> None:
     """Log that a ping was not sent; without its address, for who knows it speaks for the job."""
     _logger.warning(
@@ -180,6 +186,6 @@ def _send(ping: Ping, target: str) -> None:
             error.close()
             if error.code < 500 and error.code != 429:
                 break
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             problem = one_line(error, with_type=True)
     log_unsent(ping, "ping_failed", problem)

@@ -62,5 +62,6 @@ def _note(using: str, heartbeat: Heartbeat) -> None:
             "tzdata_version",
         ],
     )
-    if heartbeat.is_last:
+    # One that stops cleans up, and one that starts: where processes crash, none ever stops.
+    if heartbeat.is_last or heartbeat.since == heartbeat.at:
         replicas.filter(seen_at__lt=heartbeat.at - _FORGOTTEN_AFTER).delete()

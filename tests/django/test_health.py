@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -246,6 +248,70 @@ def test_a_pause_of_everything_is_a_warning() -> None:
     assert health.paused.since == NOON - timedelta(hours=1)
 
 
+def a_run(minutes_ago: float, **values: Any) -> None:
+    """Insert a run that a replica has claimed, by now under a fresh lease."""
+    usual = {
+        "id": uuid4(),
+        "job_id": f"report-{CronRun.objects.count()}",
+        "scheduled_for": NOON - timedelta(minutes=minutes_ago),
+        "created_at": NOON - timedelta(minutes=minutes_ago),
+        "status": "claimed",
+        "attempts": 4,
+        "error": "ConnectionError: amqp://ann:secret@mq is away",
+        "task_name": "shop.tasks.report",
+        "lease_until": NOON + timedelta(minutes=2),
+    }
+    CronRun.objects.create(**(usual | values))
+
+
+def test_a_queue_that_takes_nothing_is_a_problem() -> None:
+    a_replica()
+    a_run(5)
+    # Of a local pool that is busy, of a jitter that is or was long, of a worker: none waits for
+    # its queue.
+    a_run(180, error="")
+    a_run(180, error="", attempts=0)
+    a_run(180, attempts=3)
+    a_run(180, status="failed", lease_until=None)
+    a_run(180, status="running")
+    assert codes(read_health()) == ([], [])
+
+    a_run(6)
+    a_run(180, job_id="backup", scheduled_for=None)
+    health = read_health()
+    assert codes(health) == (["runs_undelivered"], [])
+    assert health.problems[0].text == (
+        "Runs that their queue does not take: 2; the oldest, of backup, for 3 h."
+    )
+    assert (health.undelivered.count, health.undelivered.job_id) == (2, "backup")
+    assert health.undelivered.lateness == timedelta(hours=3)
+    # To restart a replica would mend no queue.
+    assert codes(read_health(replica_id="web-1")) == ([], ["runs_undelivered"])
+
+
+def test_a_crontab_of_which_nothing_is_left_but_broken_jobs_is_a_problem() -> None:
+    a_replica()
+    broken = {"is_settled": True, "planned_in_zone": "", "last_error": "No such zone."}
+    a_job("broken", None, **broken)
+    a_job("paused", None, is_active=False)
+    assert codes(read_health()) == (["jobs_broken"], [])
+    assert codes(read_health(replica_id="web-1")) == ([], ["jobs_broken"])
+    a_job("new", None, planned_cron_expression=None)
+    assert codes(read_health()) == ([], ["jobs_broken"])
+
+
+def test_one_that_fell_silent_a_week_ago_is_missed_by_nobody() -> None:
+    a_replica("web-1", 5)
+    a_replica("web-2", 7 * 86_400)
+    assert codes(read_health()) == ([], ["replica_silent"])
+    a_replica("web-3", 7 * 86_400 + 1)
+    health = read_health()
+    assert health.warnings[0].text == "Fell silent: web-2; the latest 7 d ago."
+    Replica.objects.filter(pk="web-2").delete()
+    assert codes(read_health()) == ([], [])
+    assert codes(read_health(replica_id="web-3")) == (["replica_silent"], [])
+
+
 # --- clocks and versions --------------------------------------------------------------------------
 
 
@@ -287,7 +353,7 @@ def test_it_takes_a_fixed_number_of_statements() -> None:
     with counted() as after:
         read_health(replica_id="web-1")
     # One more to name the oldest slot, and one for the replica asked after.
-    assert (len(before.statements), len(after.statements)) == (7, 9)
+    assert (len(before.statements), len(after.statements)) == (8, 10)
 
 
 # --- a database that hangs ------------------------------------------------------------------------
@@ -316,15 +382,36 @@ class TestInTime:
         assert codes(first) == codes(second) == (["database_slow"], [])
         assert first.problems[0].text == "Database 'default' does not answer within 0.1 s."
         assert len(readers) == 1
-        # One that waits for too long is not waited for any more.
-        monkeypatch.setattr(in_time, "_ABANDONED_AFTER", 0.0)
-        for _ in range(10):
-            read_health_in_time(0.01)
-        assert len(readers) == 5
+        # Who comes later waits no longer: probes must not fill up a web server.
+        began = time.monotonic()
+        for _ in range(20):
+            assert codes(read_health_in_time(0.2)) == (["database_slow"], [])
+        assert time.monotonic() - began < 1
+        assert len(readers) == 1
+        # One that waits for too long is not waited for any more, and the next one not as soon:
+        # there are never many, and never none that may find a database that is back.
+        now = time.monotonic()
+        begun = []
+        for second in range(1, 1000):
+            with monkeypatch.context() as later:
+                later.setattr(in_time, "monotonic", lambda at=now + second: at)
+                read_health_in_time(0.001)
+            if len(readers) > len(begun) + 1:
+                begun.append(second)
+        assert begun == [30, 90, 210, 450, 930]
         goes_on.set()
         for reader in readers:
             reader.join(5)
         assert codes(read_health_in_time(5)) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_process_that_is_forked_while_somebody_asks_can_ask_itself() -> None:
+    with in_time._readings.lock:  # as another thread may hold it at that moment
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if in_time._readings.lock.acquire(timeout=5) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize(

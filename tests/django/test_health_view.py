@@ -93,10 +93,17 @@ def test_head_is_answered_and_nothing_else(client: Client) -> None:
 # --- what it reveals ------------------------------------------------------------------------------
 
 
+def a_job_with_a_next_run() -> None:
+    CronJob.objects.create(
+        job_id="nightly", task_name="shop.tasks.report", cron_expression="0 3 * * *"
+    )
+
+
 def everything_there_is() -> None:
     a_replica(5, "host-7:41")
     a_replica(500, "host-8:42")
     a_broken_job()
+    a_job_with_a_next_run()
     Pause.objects.create(reason="payment provider is down", paused_by="ann")
 
 
@@ -126,6 +133,7 @@ def test_without_a_token_it_reveals_nothing_but_codes_counts_and_ages(client: Cl
         "problems",
         "replicas",
         "status",
+        "undelivered_runs",
         "waiting_runs",
         "warnings",
     ]
@@ -160,6 +168,16 @@ def test_whoever_lacks_the_token_is_told_nothing(
     assert (answer.status_code, answer.json()) == (401, {"status": "unauthorized"})
     assert answer.headers["WWW-Authenticate"] == "Bearer"
     assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_a_blank_after_the_token_in_the_settings_locks_nobody_out(
+    client: Client, dyncron: dict[str, Any]
+) -> None:
+    dyncron["HEALTH_TOKEN"] = "s3cret "
+    a_replica()
+    headers: Any = {"HTTP_AUTHORIZATION": "Bearer s3cret"}
+    assert client.get(ADDRESS, **headers).status_code == 200
+    assert client.get(ADDRESS).status_code == 401
 
 
 @pytest.mark.parametrize("wrong", [{"HEALTH_TOKEN": ""}, {"DATABASE": "defualt"}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 from django.test import override_settings
 from prometheus_client import CollectorRegistry
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as openmetrics_families,
 )
@@ -26,11 +28,20 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoDbBlocker
 
 from django_dyncron import CronJobDefinition, CurrentRun, __version__, signals
-from django_dyncron.core.events import LockFailed, RunLost, StepFailed, TickFailed
+from django_dyncron.core.definitions import Run
+from django_dyncron.core.events import (
+    LockFailed,
+    RunEnqueued,
+    RunFailed,
+    RunLost,
+    StepFailed,
+    TickFailed,
+)
 from django_dyncron.core.exceptions import EnqueueError, EnqueueNotSent
 from django_dyncron.core.policies import RunStatus
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.health import Health
+from django_dyncron.manual import request_run
 from django_dyncron.metrics import DyncronMetrics, HealthCollector, MetricsServer, serve_metrics
 from django_dyncron.metrics import gauges as gauges_module
 from django_dyncron.models import CronJob, CronRun, Replica
@@ -173,6 +184,59 @@ async def test_every_figure_is_that_of_the_rows(server: MetricsServer) -> None:
     assert one(read, "dyncron_database_up") == 1
     assert one(read, "dyncron_jobs_broken") == 1
     assert one(read, "dyncron_jobs_overdue") == 0
+
+
+def add_odd_rows() -> None:
+    """Add rows that another process has left behind, and one that somebody asks for."""
+    ago = datetime.now(UTC) - timedelta(minutes=5)
+    usual = {
+        "task_name": f"{TASK}.ping",
+        "payload": {"url": "/"},
+        "replica": "gone",
+        "attempts": 1,
+        "lease_until": ago,
+        "status": "claimed",
+    }
+    for number, job_id in enumerate(("newest", "once"), start=1):
+        CronJob.objects.create(
+            job_id=job_id,
+            task_name=f"{TASK}.ping",
+            payload={"url": "/"},
+            cron_expression="0 0 1 1 *",
+        )
+        minute = timedelta(minutes=number)
+        # With a newer one, this one is superseded.
+        CronRun.objects.create(id=uuid4(), job_id=job_id, scheduled_for=ago - minute, **usual)
+    newer: Any = usual | {"status": "enqueued", "lease_until": None}
+    CronRun.objects.create(id=uuid4(), job_id="newest", scheduled_for=ago, **newer)
+    for job_id, values in {
+        "dead": {"status": "running"},
+        "unsure": {"delivery": "at_most_once", "enqueuer": "queue"},
+        "deleted": {"scheduled_for": ago},
+        "asked, then deleted": {"kind": "manual", "replica": "", "attempts": 0},
+    }.items():
+        CronRun.objects.create(id=uuid4(), job_id=job_id, **(usual | values))
+    request_run(CronJob.objects.get(job_id="once"), by="ann")
+
+
+async def test_so_are_those_of_what_was_left_behind_and_of_runs_by_hand(
+    server: MetricsServer,
+) -> None:
+    await sync_to_async(add_odd_rows)()
+    queue = {"queue": "django_dyncron.testing.RecordingEnqueuer"}
+    with override_settings(DYNCRON={"ENQUEUERS": queue}):
+        async with open_scheduler(observers=[server]) as scheduler:
+            await scheduler.start(max_ticks=1)
+        text, _ = await sync_to_async(scrape)(server)
+    read = samples(text)
+    rows = await sync_to_async(figures_of_rows)()
+    assert rows["enqueued"] == {("default", "default"): 2}
+    assert rows["finished"] == {("succeeded",): 2, ("lost",): 1, ("unknown",): 1}
+    assert rows["skipped"] == {("superseded",): 1, ("deleted",): 2}
+    assert by_labels(read, "dyncron_runs_enqueued_total") == rows["enqueued"]
+    assert by_labels(read, "dyncron_runs_finished_total") == rows["finished"]
+    assert by_labels(read, "dyncron_slots_skipped_total") == rows["skipped"]
+    assert one(read, "dyncron_lateness_seconds_count") == len(rows["lateness"]) == 1
 
 
 async def test_openmetrics_says_the_same(server: MetricsServer) -> None:
@@ -344,6 +408,49 @@ async def test_trouble_is_counted() -> None:
     }
     assert finished == {"succeeded": 0, "failed": 0, "unknown": 1, "lost": 1}
     assert registry.get_sample_value("dyncron_lock_failures_total", {"decision": "claim"}) == 1
+
+
+def test_queues_without_end_end_in_one_label() -> None:
+    """Whoever may edit jobs writes the names of queues: a label must not grow with them."""
+    registry = CollectorRegistry()
+    metrics = DyncronMetrics(registry)
+    for number in range(1000):
+        run = Run(UUID(int=number), "a", "b", {}, f"queue-{number}", NOON)
+        metrics(RunEnqueued(run, NOON))
+        metrics(RunFailed(run, "no", NOON))
+    for name in ("dyncron_runs_enqueued_total", "dyncron_delivery_failures_total"):
+        values = [
+            registry.get_sample_value(name, {"enqueuer": "default", "queue": queue})
+            for queue in ("queue-0", "queue-98", "queue-99", "(other)")
+        ]
+        assert values == [1, 1, None, 901], name
+    (family,) = [each for each in registry.collect() if each.name == "dyncron_runs_enqueued"]
+    assert len([each for each in family.samples if each.name.endswith("_total")]) == 100
+
+
+COUNTED = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+import django
+django.setup()
+from django_dyncron.core.events import TickFailed
+from django_dyncron.metrics import DyncronMetrics
+DyncronMetrics()(TickFailed(ValueError(), None))
+"""
+
+
+def test_many_processes_are_one_series(tmp_path: Path) -> None:
+    """Prometheus' multiprocess mode keeps a gauge of each process, unless it is told otherwise."""
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", COUNTED], env=environment, check=True)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(tmp_path))
+    families = {family.name: family.samples for family in registry.collect()}
+    assert [each.value for each in families["dyncron_tick_failures"]] == [3]
+    labels = [each.labels for each in families["dyncron_build_info"]]
+    assert labels == [{"version": __version__}]
+    assert len(families["dyncron_last_tick_timestamp_seconds"]) == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -239,12 +239,36 @@ def test_too_many_pings_are_dropped(
     hc.gate.clear()
     signals.run_started.send(sender=None, run=RUN)
     hc.wait_for(1)
-    for _ in range(5):
+    for _ in range(8):
         signals.run_started.send(sender=None, run=RUN)
-    assert actions(caplog) == ["ping_dropped"] * 2
+    # One line, however many: there may be thousands in a second, of jobs that have no address.
+    assert actions(caplog) == ["ping_dropped"]
     hc.gate.set()
     pings.flush()
     assert hc.told() == [("/abc/start", RID)] * 4
+    signals.run_started.send(sender=None, run=RUN)
+    pings.flush()
+    assert actions(caplog) == ["ping_dropped"] * 2
+    assert caplog.records[-1].getMessage() == "5 pings were dropped while too many were waiting"
+
+
+def test_a_ping_that_cannot_be_sent_at_all_costs_no_other(
+    morning: CronJob, hc: Monitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_job("odd", ping_url=f"{hc.url}odd")
+    real = sending._opener().open
+
+    def fail(request: Any, **options: Any) -> Any:
+        if "/odd" in request.full_url:
+            raise UnicodeError("label empty or too long")  # what a host's name may come to
+        return real(request, **options)
+
+    monkeypatch.setattr(sending._opener(), "open", fail)
+    sending.send_all(
+        [sending.Ping(sending.PingKind.SUCCESS, job_id) for job_id in ("odd", "morning")]
+    )
+    assert hc.told() == [("/abc", "")]
+    assert actions(caplog) == ["ping_failed"]
 
 
 def test_a_database_that_is_away_costs_a_ping_and_a_line(

@@ -239,6 +239,39 @@ async def test_a_run_whose_process_died(ear: Ear) -> None:
     assert ear.of("run_lost") == [{"run": CurrentRun.of(stored.run)}]
 
 
+async def test_a_run_by_hand_of_a_job_that_was_deleted(ear: Ear) -> None:
+    world = World(job(cron_expression="1 * * * *"))
+    await world.go(30)
+    (stored,) = world.store.runs.values()
+    asked = replace(stored.run, run_id=UUID(int=3), scheduled_for=None, kind="manual", attempts=0)
+    asked = replace(asked, job_id="gone", created_at=NOON)
+    row = replace(stored, run=asked, status="claimed", enqueued_at=None, lease_until=NOON)
+    world.store.runs[asked.run_id] = row
+    await world.go(30)
+    assert ear.of("slots_skipped") == [
+        {"job_id": "gone", "reason": "deleted", "first": NOON, "last": NOON, "count": 1}
+    ]
+
+
+async def test_a_store_of_two_methods_gives_up_with_a_word(ear: Ear) -> None:
+    """Its lock is all that tells of a slot: when that may have ended, nobody tries again."""
+    clock = FakeClock(NOON)
+    queue = RecordingEnqueuer({"shop.report": [EnqueueNotSent("no route")] * 99})
+    jobs = [job(cron_expression="1 12 * * *")]
+    scheduler = DynamicScheduler(
+        ListRepository(jobs), queue, clock=clock, lock_ttl_seconds=90, observers=[send_signals]
+    )
+    for _ in range(6):
+        await scheduler.tick()
+        clock.advance(30)
+    # 12:01:00, 12:01:30, 12:02:00; at 12:02:30 its lock has lived for 90 seconds.
+    assert len(ear.of("delivery_failed")) == 3
+    slot = datetime(2026, 11, 30, 12, 1, tzinfo=UTC)
+    (told,) = ear.of("run_failed")
+    assert (told["run"].scheduled_for, told["status"]) == (slot, "failed")
+    assert told["error"] == "no route"
+
+
 async def test_trouble_beside_the_runs(ear: Ear) -> None:
     class Troubled(InMemoryRepository):
         async def beat(self, heartbeat: Heartbeat) -> None:
@@ -287,6 +320,21 @@ async def test_a_receiver_that_raises_harms_nobody(
     assert len(records) == 2
     assert "no paper" in caplog.text
     assert records[0].levelno == logging.ERROR
+
+
+async def test_a_receiver_that_looks_at_something_cancelled_stops_no_scheduler(ear: Ear) -> None:
+    def fail(**_: Any) -> None:
+        raise asyncio.CancelledError
+
+    signals.tick_done.connect(fail)
+    try:
+        world = World(job())
+        running = asyncio.ensure_future(world.scheduler.start(max_ticks=3))
+        await world.clock.run_for(120)
+        await running
+    finally:
+        signals.tick_done.disconnect(fail)
+    assert ear.names().count("run_enqueued") >= 1
 
 
 def test_a_coroutine_function_is_refused() -> None:

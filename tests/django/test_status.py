@@ -87,6 +87,7 @@ def test_healthy_in_full() -> None:
 
 Replicas       web-1  running  seen 4 s ago  ticks every 30 s  {release}
 Overdue        0
+Undelivered    0
 Broken         0
 Failing        0
 Waiting runs   0
@@ -130,6 +131,7 @@ Warnings
 Replicas       web-1   silent   seen 3 min 20 s ago  ticks every 30 s  {release}
                web-10  stopped  seen 1 d 1 h ago     ticks every 30 s  {release}
 Overdue        1, the oldest for 12 min
+Undelivered    0
 Broken         1: odd [31m
 Failing        1: sad
 Waiting runs   0
@@ -199,6 +201,7 @@ def test_json_in_full() -> None:
         "broken": {"count": 0, "job_ids": []},
         "failing": {"count": 0, "job_ids": []},
         "waiting_runs": {"count": 0},
+        "undelivered_runs": {"count": 0, "oldest_seconds": None, "oldest_job_id": None},
         "paused": {"everything": False, "for_seconds": None},
         "next_due_at": "2026-11-30T11:48:00Z",
         "clock_skew_seconds": 0.0,

@@ -29,8 +29,10 @@ from django_dyncron.core.events import (
 )
 from django_dyncron.core.exceptions import StoreUnavailable
 from django_dyncron.core.pulse import Pulse
+from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.systemd import Systemd
+from django_dyncron.testing import FakeClock, InMemoryRepository, RecordingEnqueuer
 from django_dyncron.watchdog import Watchdog
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -75,7 +77,7 @@ def test_a_database_thread_that_blocks_is_told_of_with_its_stack(
 
     class QuickWatchdog(Watchdog):
         def __init__(self, pulse: Pulse, **options: Any) -> None:
-            assert (options["stuck_after"], options["interval"]) == (120, 30)
+            assert options["stuck_after"] == 120
             super().__init__(pulse, **(options | {"stuck_after": 0.3}))
 
     monkeypatch.setattr(wiring, "Watchdog", QuickWatchdog)
@@ -106,7 +108,7 @@ def test_a_database_thread_that_blocks_is_told_of_with_its_stack(
     assert len(of_action(caplog, "tick_goes_on")) == 1
 
 
-QUIET: dict[str, Any] = {"stuck_after": 100, "interval": 30, "threads": {}}
+QUIET: dict[str, Any] = {"stuck_after": 100, "threads": {}}
 
 
 class Loop:
@@ -177,7 +179,27 @@ def test_a_loop_that_never_ticks_again_is_stuck_between_ticks(
     assert caplog.records == []
     loop.pass_(5)
     (record,) = of_action(caplog, "tick_stuck")
-    assert record.getMessage().startswith("no tick for 130 s, the event loop is stuck")
+    assert record.getMessage().startswith(
+        "nothing moved for 130 s between ticks: the event loop is blocked, or a sign of life is"
+    )
+
+
+async def test_a_rest_of_an_hour_is_no_silence_of_an_hour() -> None:
+    """So the watchdog need not know how long the loop means to rest."""
+    clock = FakeClock(NOON)
+    store = InMemoryRepository(clock.now)
+    scheduler = DynamicScheduler(store, RecordingEnqueuer(), None, 3600, clock=clock)
+    running = asyncio.ensure_future(scheduler.start())
+    await clock.run_for(1)
+    moved = []
+    for _ in range(4):
+        before = scheduler.pulse.steps
+        await clock.run_for(30)
+        moved.append(scheduler.pulse.steps > before)
+    assert moved == [True] * 4
+    scheduler.stop()
+    await clock.run_for(1)
+    await running
 
 
 def test_a_scheduler_that_does_not_tick_yet_or_any_more_is_well(
@@ -351,10 +373,27 @@ def test_a_manager_that_is_gone_is_complained_of_once(
     systemd.close()
 
 
+def test_a_manager_that_is_too_busy_is_told_again_that_a_unit_is_ready(
+    systemd: Systemd, manager: Manager
+) -> None:
+    while not systemd._has_complained:  # nobody reads, so its queue fills up
+        systemd.keep_alive()
+    systemd(TickResult(NOON))
+    heard: list[str] = []
+    for _ in range(2000):
+        heard += manager.hears()
+        systemd.keep_alive()
+    assert heard.count("READY=1") == 1
+    while not manager.hears_nothing():
+        continue
+    systemd.keep_alive()
+    assert manager.hears() == ["WATCHDOG=1"]
+
+
 def test_a_stuck_tick_gives_no_more_signs(systemd: Systemd, manager: Manager) -> None:
     pulse = Pulse()
     pulse.tick = Loop().tick()
-    watchdog = Watchdog(pulse, stuck_after=0.4, interval=30, threads={}, keep_alive=[systemd])
+    watchdog = Watchdog(pulse, stuck_after=0.4, threads={}, keep_alive=[systemd])
     with watchdog:
         assert manager.hears() == ["WATCHDOG=1"]
         wait_until(lambda: watchdog._tells_at > 0)

@@ -67,6 +67,13 @@ def observe(event: Event) -> None:
         logger.error("%s: %s", event.run.job_id, event.error)
 
 
+class Pager:
+    keep_alive_seconds = 10.0
+
+    def keep_alive(self) -> None:
+        logger.debug("not stuck")
+
+
 async def run() -> TickResult:
     with_own_settings: DyncronSettings = get_settings(TICK_INTERVAL_SECONDS=10)
     server = serve_metrics("127.0.0.1", 0)
@@ -74,7 +81,10 @@ async def run() -> TickResult:
     logger.info("metrics on port %d", port)
     try:
         async with open_scheduler(
-            with_own_settings, replica_id="one", observers=[observe, server, DyncronMetrics()]
+            with_own_settings,
+            replica_id="one",
+            observers=[observe, server, DyncronMetrics()],
+            keep_alive=[Pager()],
         ) as scheduler:
             result: TickResult = await scheduler.tick()
             return result

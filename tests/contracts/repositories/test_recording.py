@@ -114,5 +114,6 @@ async def test_a_heartbeat_extends_the_leases_its_replica_holds(site: Site) -> N
     beat = Heartbeat("a", at("12:00:10"), timedelta(seconds=30), keep, LEASE)
     await site.repository.beat(beat)
     assert {
-        job_id: f"{row.lease_until.astimezone(UTC):%H:%M:%S}" for (job_id, _), row in (await site.rows()).items()
+        job_id: f"{row.lease_until.astimezone(UTC):%H:%M:%S}"
+        for (job_id, _), row in (await site.rows()).items()
     } == {"mine": "12:01:10", "running": "12:01:10", "not-mine": "12:00:00", "sent": "12:00:00"}

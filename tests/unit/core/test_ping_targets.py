@@ -54,6 +54,8 @@ def test_an_address_is_written_in_one_way(text: str, url: str) -> None:
 
 ODD = [
     "",
+    "https://hc-ping.com/in/..;/out",
+    "https://hc-ping.com/in/.%2E;x=1/out",
     "abc",
     "hc-ping.com/abc",
     "//hc-ping.com/abc",
