@@ -15,6 +15,7 @@ from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
 from .core.ping_targets import PingKind, ping_target, plain_url
 from .core.policies import OverlapPolicy
 from .core.schedule import CronSchedule
+from .describe import error_text
 from .validators import validate_cron_expression, validate_payload, validate_time_zone
 
 _Fault = tuple[str, str]
@@ -109,7 +110,7 @@ def _in_schedule(job: CronJobDefinition) -> Iterator[_Fault]:
     except InvalidCronExpression as error:
         # The two policies are choices, which their fields check.
         if error.field not in ("dst_gap", "dst_fold"):
-            yield "cron_expression", str(error)
+            yield "cron_expression", error_text(error)
 
 
 def _is_refused_alone(job: CronJobDefinition) -> bool:
@@ -186,7 +187,7 @@ def _in_task(job: CronJobDefinition) -> Iterator[_Fault]:
         if isinstance(job.options, dict):
             enqueuer.check_options(job.options)
     except EnqueueRefused as error:
-        yield error.field if error.field in _OF_THE_TASK else NON_FIELD_ERRORS, str(error)
+        yield error.field if error.field in _OF_THE_TASK else NON_FIELD_ERRORS, error_text(error)
     except ConfigurationError as error:
         yield NON_FIELD_ERRORS, _("The task cannot be checked, a setting is wrong: %s") % error
     except Exception as error:  # an enqueuer may be anybody's code

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from .core.exceptions import InvalidCronExpression
 from .core.schedule import CronSchedule
+from .describe import error_text
 
 
 def validate_cron_expression(value: str) -> None:
@@ -20,7 +21,7 @@ def validate_cron_expression(value: str) -> None:
     try:
         CronSchedule.parse(value, hash_id="job")
     except InvalidCronExpression as error:
-        raise ValidationError(str(error), code="invalid_cron_expression") from error
+        raise ValidationError(error_text(error), code="invalid_cron_expression") from error
 
 
 def validate_time_zone(value: str) -> None:
@@ -28,7 +29,7 @@ def validate_time_zone(value: str) -> None:
     try:
         CronSchedule.parse("* * * * *", value)
     except InvalidCronExpression as error:
-        raise ValidationError(str(error), code="unknown_time_zone") from error
+        raise ValidationError(error_text(error), code="unknown_time_zone") from error
 
 
 def validate_payload(value: Any) -> None:

@@ -97,7 +97,8 @@ def _text(file: str, function: str, strings: list[str]) -> Text:
 
 def _calls_in_python(source: str) -> Iterator[tuple[str, list[str]]]:
     tree = ast.parse(source)
-    names = {
+    # The core marks its texts by a function of its own, since it does without Django.
+    names = {"gettext_noop": "gettext_noop"} | {
         alias.asname or alias.name: alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from ..core.exceptions import InvalidCronExpression
 from ..core.schedule import CronSchedule
-from ..describe import describe, notice_texts
+from ..describe import describe, error_text, notice_texts
 from ..job_checks import job_notices
 from ..models import CronJob
 from ..outlook import planning_rules, upcoming_slots
@@ -55,7 +55,7 @@ def schedule_panel(
         try:
             schedule, slots = upcoming_slots(job, _RUNS_SHOWN, now, planning_rules())
         except (InvalidCronExpression, OverflowError) as error:
-            context["error"] = str(error)
+            context["error"] = error_text(error)
         else:
             context["words"] = describe(schedule)
             context["notices"] = [

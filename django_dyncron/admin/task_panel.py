@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from ..conf import get_settings, load_enqueuer
 from ..core.exceptions import EnqueueRefused
+from ..describe import error_text
 from ..models import CronJob
 from ..registry import registered_tasks, resolve_task
 
@@ -66,11 +67,12 @@ def _told_by_its_queue(job: CronJob, refusal: EnqueueRefused) -> dict[str, str]:
         enqueuer.check_task(job.task_name, {}, job.queue)
     except EnqueueRefused as error:
         if error.field == "task_name":
-            return {"error": str(error)}
-        note = str(error) if error.field == "payload" else _("The queue system has this task.")
+            return {"error": error_text(error)}
+        is_of_payload = error.field == "payload"
+        note = error_text(error) if is_of_payload else _("The queue system has this task.")
         return {"note": _shortened(note)}
     except Exception:  # an enqueuer may be anybody's code, and a check of the form tells of it
-        return {"error": str(refusal)}
+        return {"error": error_text(refusal)}
     return {"note": _("It requires no payload.")}
 
 

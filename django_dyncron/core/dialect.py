@@ -15,6 +15,7 @@ from croniter import CroniterError, croniter
 from .exceptions import InvalidCronExpression
 from .fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, LAST, Field, FieldKind, SpecialDay
 from .hashing import hashed_value
+from .refusals import RefusalCode
 
 _PLAIN = re.compile(r"(?P<low>\*|\w+)(?:-(?P<high>\w+))?(?:/(?P<step>\w+))?", re.ASCII)
 _HASHED = re.compile(r"H(?:\((?P<low>\w+)-(?P<high>\w+)\))?(?:/(?P<step>\w+))?", re.ASCII)
@@ -86,7 +87,7 @@ def _expand(kind: FieldKind, items: list[str]) -> int:
     try:
         values = croniter.expand(" ".join(probe))[0][kind.position]
     except CroniterError as error:  # a future release may be stricter than this module
-        raise kind.refuse(",".join(items), f"not accepted by croniter: {error}") from error
+        raise kind.refuse(",".join(items), RefusalCode.NOT_ACCEPTED, reason=str(error)) from error
     if "*" in values:
         values = list(range(kind.low, kind.high + 1))
     return sum(1 << int(value) for value in set(values))
@@ -100,7 +101,7 @@ def _plain_item(kind: FieldKind, item: str) -> tuple[str, int]:
     step = _step(kind, item, match["step"])
     if match["low"] == "*":
         if match["high"] is not None:
-            raise kind.refuse(item, "'*' has no end, use '*' alone or a range such as 1-5")
+            raise kind.refuse(item, RefusalCode.STAR_IN_RANGE)
         return ("*" if step == 1 else f"*/{step}"), step
     low = _value(kind, item, match["low"])
     if match["high"] is not None:
@@ -117,18 +118,18 @@ def _check_open_step(kind: FieldKind, item: str, low: int, step: int) -> None:
     if kind is DAY_OF_WEEK:
         start = low % kind.size
         fix = f"{start}-{kind.high}/{step}" if start < kind.high else str(start)
-        raise kind.refuse(item, f"a start and a step do not go with days of the week, use {fix}")
+        raise kind.refuse(item, RefusalCode.STEP_FROM_WEEKDAY, fix=fix)
     if low == kind.high:
-        raise kind.refuse(item, f"a step from the last value leads nowhere, use {low} or */{step}")
+        raise kind.refuse(item, RefusalCode.STEP_FROM_LAST, last=low, step=step)
 
 
 def _step(kind: FieldKind, item: str, text: str | None) -> int:
     if text is None:
         return 1
     if not text.isdigit():
-        raise kind.refuse(item, f"'{text}' is not a step, use a number such as 5")
+        raise kind.refuse(item, RefusalCode.NOT_A_STEP, step=text)
     if int(text) == 0:
-        raise kind.refuse(item, "a step of 0 never moves on, use 1 or more")
+        raise kind.refuse(item, RefusalCode.STEP_OF_ZERO)
     return int(text)
 
 
@@ -137,26 +138,26 @@ def _value(kind: FieldKind, item: str, text: str) -> int:
         number = int(text)
         if kind.low <= number <= kind.high or number == kind.alias:
             return number
-        raise kind.refuse(item, f"use {kind.bounds}")
+        raise kind.refuse(item, RefusalCode.OUT_OF_RANGE, bounds=kind.bounds)
     name = text.upper()
     if name in kind.names:
         return kind.names[name]
     if name.isalpha() and name[:3] in kind.names:
-        raise kind.refuse(item, f"use {name[:3]}")
+        raise kind.refuse(item, RefusalCode.LONG_NAME, name=name[:3])
     if name == "R":
-        raise kind.refuse(item, "a random value would differ on every replica, use H")
+        raise kind.refuse(item, RefusalCode.RANDOM)
     raise _unreadable(kind, item)
 
 
 def _range_end(kind: FieldKind, item: str, first: str, last: str) -> int:
     low, high = _value(kind, item, first), _value(kind, item, last)
     if low == high:
-        raise kind.refuse(item, f"the range holds one value, use {first.upper()}")
+        raise kind.refuse(item, RefusalCode.ONE_VALUE_RANGE, fix=first.upper())
     if low > high:
         wrapped = [*range(low, kind.high + 1), *range(kind.low, high + 1)]
         step = _step(kind, item, item.partition("/")[2] or None)
         fix = _runs(kind, wrapped[::step], as_names=not first.isdigit())
-        raise kind.refuse(item, f"ranges do not wrap around, use {fix}")
+        raise kind.refuse(item, RefusalCode.WRAPS_AROUND, fix=fix)
     return high
 
 
@@ -196,10 +197,10 @@ def _special_day_of_month(item: str) -> SpecialDay | None:
 def _special_day_of_week(item: str) -> SpecialDay | None:
     kind, text = DAY_OF_WEEK, item.upper()
     if text == "L":
-        raise kind.refuse(item, "say the last what, such as L5 for the last Friday")
+        raise kind.refuse(item, RefusalCode.LAST_WEEKDAY)
     if match := _NTH.fullmatch(text):
         if match[2] not in ("1", "2", "3", "4", "5"):
-            raise kind.refuse(item, "after '#' use 1 to 5, or L5 for the last Friday")
+            raise kind.refuse(item, RefusalCode.NTH_WEEKDAY)
         return SpecialDay(int(match[2]), _value(kind, item, match[1]) % kind.size)
     if match := _LAST.fullmatch(text):
         return SpecialDay(LAST, _value(kind, item, match[1] or match[2]) % kind.size)
@@ -215,7 +216,7 @@ def _spell(day: SpecialDay) -> str:
 def _resolve_hash(kind: FieldKind, item: str, hash_id: str | None) -> str:
     low, high, step = _hash_range(kind, item)
     if hash_id is None:
-        raise kind.refuse(item, "H picks a value by the job id, which is not known here")
+        raise kind.refuse(item, RefusalCode.HASH_WITHOUT_ID)
     if step is None:
         return str(hashed_value(hash_id, kind.name, low, high))
     start = hashed_value(hash_id, kind.name, low, min(low + step - 1, high))
@@ -226,7 +227,7 @@ def _hash_range(kind: FieldKind, item: str) -> tuple[int, int, int | None]:
     """Return the lowest and the highest that an ``H`` may pick, and its step if it has one."""
     match = _HASHED.fullmatch(item.upper())
     if match is None:
-        raise kind.refuse(item, "use H, H/15, H(0-29) or H(0-29)/10, with values of this field")
+        raise kind.refuse(item, RefusalCode.MISSPELT_HASH)
     low, high = kind.low, kind.hash_high
     if match["low"] is not None:
         low = _value(kind, item, match["low"])
@@ -237,5 +238,5 @@ def _hash_range(kind: FieldKind, item: str) -> tuple[int, int, int | None]:
 
 def _unreadable(kind: FieldKind, item: str) -> InvalidCronExpression:
     if not item:
-        return kind.refuse(item, "a value is missing, remove the comma or fill it in")
-    return kind.refuse(item, f"not understood, use {kind.bounds}, '*', or ranges and steps of them")
+        return kind.refuse(item, RefusalCode.MISSING_VALUE)
+    return kind.refuse(item, RefusalCode.NOT_UNDERSTOOD, bounds=kind.bounds)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class DyncronError(Exception):
     """Base of all errors raised by django-dyncron."""
@@ -12,20 +15,39 @@ class InvalidCronExpression(DyncronError, ValueError):
 
     ``field`` names the part at fault (``"minute"``, ``"hour"``, ``"day_of_month"``, ``"month"``,
     ``"day_of_week"``, ``"expression"``, ``"time_zone"``, ``"dst_gap"`` or ``"dst_fold"``) and
-    ``value`` is that part as it was typed. The message says what to write instead.
+    ``value`` is that part as it was typed. The message says what to write instead. ``code`` is
+    a :class:`~django_dyncron.core.refusals.RefusalCode`, and ``params`` are the values named there;
+    both are empty if the error was made elsewhere.
     """
 
-    def __init__(self, message: str, *, field: str = "expression", value: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str = "expression",
+        value: str = "",
+        code: str = "",
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(message)
         self.field = field
         self.value = value
+        self.code = code
+        self.params: Mapping[str, Any] = dict(params or {})
 
 
 class UnknownTimeZone(InvalidCronExpression):
     """A time zone name that the installed time zone database does not hold."""
 
-    def __init__(self, message: str, *, value: str = "") -> None:
-        super().__init__(message, field="time_zone", value=value)
+    def __init__(
+        self,
+        message: str,
+        *,
+        value: str = "",
+        code: str = "",
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, field="time_zone", value=value, code=code, params=params)
 
 
 class LockError(DyncronError):

@@ -7,8 +7,8 @@ from math import prod
 from types import MappingProxyType
 
 from .dialect import read_field, spread_field
-from .exceptions import InvalidCronExpression
 from .fields import FIELD_KINDS, CronFields
+from .refusals import RefusalCode, refusal
 
 MAX_LENGTH = 255
 """Longest expression accepted, in characters."""
@@ -26,7 +26,8 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """The names of crontab(5), with the five fields each stands for."""
 
-_ORDER = "minute, hour, day of month, month, day of week"
+_WHY_NOT_FIVE = {6: RefusalCode.HAS_SECONDS, 7: RefusalCode.HAS_YEARS}
+_WHY_NO_ALIAS = {"@reboot": RefusalCode.REBOOT, "@every": RefusalCode.EVERY}
 
 
 def read_expression(expression: object, hash_id: str | None = None) -> CronFields:
@@ -63,50 +64,27 @@ def spread_expression(expression: object) -> tuple[str, float]:
 
 def _plain_text(expression: object) -> str:
     if not isinstance(expression, str):
-        raise InvalidCronExpression(
-            f"A cron expression is text such as '0 6 * * *', not {type(expression).__name__}"
-        )
+        raise refusal(RefusalCode.NOT_TEXT, type=type(expression).__name__)
     if len(expression) > MAX_LENGTH:
-        raise InvalidCronExpression(
-            f"The expression has {len(expression)} characters: use at most {MAX_LENGTH}",
-            value=expression,
+        raise refusal(
+            RefusalCode.TOO_LONG, value=expression, length=len(expression), most=MAX_LENGTH
         )
     text = expression.strip()
     for character in text:
         if not (" " <= character <= "~" or character == "\t"):
-            raise InvalidCronExpression(
-                f"The expression holds {character!a}: use plain ASCII characters only",
-                value=expression,
-            )
+            raise refusal(RefusalCode.NOT_ASCII, value=expression, character=character)
     return text
 
 
 def _five_parts(text: str) -> list[str]:
     if not text:
-        raise InvalidCronExpression(
-            f"The expression is empty: write five fields ({_ORDER}), such as '0 6 * * *'"
-        )
+        raise refusal(RefusalCode.EMPTY)
     if text.startswith("@"):
-        raise InvalidCronExpression(_why_no_alias(text), value=text)
+        name = text.split(maxsplit=1)[0].lower()
+        code = _WHY_NO_ALIAS.get(name, RefusalCode.UNKNOWN_ALIAS)
+        raise refusal(code, value=text, alias=text, aliases=", ".join(ALIASES))
     parts = text.split()
     if len(parts) != len(FIELD_KINDS):
-        raise InvalidCronExpression(_why_not_five(parts), value=text)
+        code = _WHY_NOT_FIVE.get(len(parts), RefusalCode.FIELD_COUNT)
+        raise refusal(code, value=text, count=len(parts))
     return parts
-
-
-def _why_no_alias(text: str) -> str:
-    name = text.split(maxsplit=1)[0].lower()
-    if name == "@reboot":
-        return "'@reboot' names no time, and many replicas have no common boot: choose a schedule"
-    if name == "@every":
-        return "'@every' depends on when it was started: use steps, such as '*/5 * * * *'"
-    return f"'{text}' is no alias: use one of {', '.join(ALIASES)}"
-
-
-def _why_not_five(parts: list[str]) -> str:
-    found = f"The expression has {len(parts)} field{'' if len(parts) == 1 else 's'}"
-    if len(parts) == 6:
-        return f"{found}: there are no seconds here, use five ({_ORDER})"
-    if len(parts) == 7:
-        return f"{found}: there are neither seconds nor years here, use five ({_ORDER})"
-    return f"{found}: use five ({_ORDER})"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .exceptions import InvalidCronExpression
+from .phrases import either, gettext_noop
+from .refusals import RefusalCode, refusal_of_field
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -44,23 +46,29 @@ class FieldKind:
         if not self.names:
             return numbers
         names = list(self.names)
-        return f"{numbers} or {names[0]}{_TO}{names[-1]}"
+        return either(numbers, f"{names[0]}{_TO}{names[-1]}")
 
-    def refuse(self, value: str, fix: str) -> InvalidCronExpression:
+    def refuse(self, value: str, code: RefusalCode, **params: Any) -> InvalidCronExpression:
         """Make the error for ``value``, a part of this field, that tells how to mend it."""
-        return InvalidCronExpression(f"{self.label} '{value}': {fix}", field=self.name, value=value)
+        return refusal_of_field(self.name, self.label, value, code, params)
 
 
-MINUTE = FieldKind(0, "minute", "Minute", 0, 59, 59)
-HOUR = FieldKind(1, "hour", "Hour", 0, 23, 23)
-DAY_OF_MONTH = FieldKind(2, "day_of_month", "Day of month", 1, 31, 28)
+MINUTE = FieldKind(0, "minute", gettext_noop("Minute"), 0, 59, 59)
+HOUR = FieldKind(1, "hour", gettext_noop("Hour"), 0, 23, 23)
+DAY_OF_MONTH = FieldKind(2, "day_of_month", gettext_noop("Day of month"), 1, 31, 28)
 MONTH = FieldKind(
-    3, "month", "Month", 1, 12, 12, {name: number for number, name in enumerate(_MONTHS, 1)}
+    3,
+    "month",
+    gettext_noop("Month"),
+    1,
+    12,
+    12,
+    {name: number for number, name in enumerate(_MONTHS, 1)},
 )
 DAY_OF_WEEK = FieldKind(
     4,
     "day_of_week",
-    "Day of week",
+    gettext_noop("Day of week"),
     0,
     6,
     6,

@@ -9,6 +9,7 @@ from .days import matching_days
 from .exceptions import InvalidCronExpression
 from .expression import read_expression
 from .fields import CronFields
+from .refusals import RefusalCode, refusal
 from .search import FIRST_MINUTE, SlotSearch
 from .zones import MINUTES_PER_DAY, check_policies, load_zone, timeline
 
@@ -58,11 +59,7 @@ class CronSchedule:
         changes = timeline(time_zone, dst_gap, dst_fold, is_fixed_time=fields.is_fixed_time)
         self._search = SlotSearch(fields, days, changes)
         if self._search.first_from(_SETTLED, _SETTLED + _GENERATIONS) is None:
-            raise InvalidCronExpression(
-                f"The expression never fires in {time_zone}: it names only minutes that clocks skip"
-                " when they go forward. Choose another time",
-                value=expression,
-            )
+            raise refusal(RefusalCode.NEVER_IN_ZONE, value=expression, time_zone=time_zone)
 
     @classmethod
     def parse(
@@ -159,7 +156,7 @@ def _read(
     expression: str, time_zone: str, dst_gap: str, dst_fold: str, hash_id: str | None
 ) -> CronSchedule:
     if hash_id is not None and not isinstance(hash_id, str):
-        raise InvalidCronExpression(f"A hash_id is the job id as text, not {hash_id!r}")
+        raise refusal(RefusalCode.HASH_ID_NOT_TEXT, given=repr(hash_id))
     check_policies(dst_gap, dst_fold)
     load_zone(time_zone)
     fields = read_expression(expression, hash_id)
@@ -172,6 +169,10 @@ _parse = lru_cache(maxsize=_CACHED_SCHEDULES)(_read)
 def _no_such_date(fields: CronFields) -> InvalidCronExpression:
     days, month, weekday = fields.day_of_month, fields.month.text, fields.day_of_week
     if weekday.is_full:
-        return days.kind.refuse(days.text, f"never fires, as month '{month}' has no such day")
-    where = "" if fields.month.is_full else f" in month '{month}'"
-    return days.kind.refuse(days.text, f"never fires, as it is never '{weekday.text}'{where}")
+        return days.kind.refuse(days.text, RefusalCode.NO_SUCH_DAY, month=month)
+    return days.kind.refuse(
+        days.text,
+        RefusalCode.NO_SUCH_WEEKDAY,
+        weekday=weekday.text,
+        month="" if fields.month.is_full else month,
+    )

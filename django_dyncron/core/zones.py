@@ -14,7 +14,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from .days import FIRST_DAY, LAST_DAY
-from .exceptions import InvalidCronExpression, UnknownTimeZone
+from .exceptions import UnknownTimeZone
+from .refusals import RefusalCode, refusal, refusal_text
 
 DST_GAPS = ("run_after", "skip")
 DST_FOLDS = ("first", "second", "both")
@@ -123,10 +124,13 @@ def check_policies(dst_gap: object, dst_fold: object) -> None:
     """Raise :class:`InvalidCronExpression` for an unknown ``dst_gap`` or ``dst_fold``."""
     for name, value, known in (("dst_gap", dst_gap, DST_GAPS), ("dst_fold", dst_fold, DST_FOLDS)):
         if value not in known:
-            raise InvalidCronExpression(
-                f"{name} {value!r} is unknown: use one of {', '.join(known)}",
+            raise refusal(
+                RefusalCode.UNKNOWN_POLICY,
                 field=name,
                 value=str(value),
+                policy=name,
+                given=repr(value),
+                known=", ".join(known),
             )
 
 
@@ -137,15 +141,15 @@ def load_zone(name: object) -> ZoneInfo:
     or that is not the same everywhere: what ``localtime`` means differs from machine to machine.
     """
     if not isinstance(name, str):
-        raise UnknownTimeZone(f"A time zone is a name such as 'Europe/Paris', not {name!r}")
+        raise _no_zone(RefusalCode.TIME_ZONE_NOT_TEXT, given=repr(name))
     if name not in _PER_MACHINE and not name.startswith(("posix/", "right/")):
         try:
             return ZoneInfo(name)
         except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError, odd keys, directories
             pass
     close = get_close_matches(name, _known_names(), n=1) if len(name) <= 64 else []
-    hint = f"did you mean '{close[0]}'?" if close else "use an IANA name such as 'Europe/Paris'"
-    raise UnknownTimeZone(f"Time zone '{name}' is unknown: {hint}", value=name)
+    suggestion = close[0] if close else ""
+    raise _no_zone(RefusalCode.UNKNOWN_TIME_ZONE, value=name, name=name, suggestion=suggestion)
 
 
 def clock_changes(zone: ZoneInfo, low: int, high: int) -> list[ClockChange]:
@@ -173,6 +177,10 @@ def utc_offset(zone: ZoneInfo, instant: int) -> int:
     offset = moment.astimezone(zone).utcoffset()
     assert offset is not None, "a ZoneInfo always knows its offset"
     return offset // _MINUTE
+
+
+def _no_zone(code: RefusalCode, value: str = "", **params: str) -> UnknownTimeZone:
+    return UnknownTimeZone(refusal_text(code, params), value=value, code=code, params=params)
 
 
 @lru_cache(maxsize=1)

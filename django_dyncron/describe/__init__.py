@@ -11,10 +11,11 @@ from ..core.exceptions import InvalidCronExpression
 from ..core.notices import notices
 from ..core.schedule import CronSchedule
 from .dates import in_months, on_days
+from .error_words import error_text
 from .notice_words import notice_text
 from .times import at_times
 
-__all__ = ["describe", "notice_text", "notice_texts"]
+__all__ = ["describe", "error_text", "notice_text", "notice_texts"]
 
 
 def describe(schedule: CronSchedule | str) -> str:

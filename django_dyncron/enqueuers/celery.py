@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueRefused
+from ..core.phrases import Phrase, gettext_noop
 from ..registry import (
     bind_payload,
     import_task_module,
@@ -141,9 +142,9 @@ class CeleryTaskEnqueuer(BrokerTaskEnqueuer[Message]):
             return {"queue": self._app.amqp.queues[queue]}
         except KeyError:
             known = ", ".join(sorted(_queue_names(self._app)))
-            raise EnqueueRefused(
-                f"Celery has no queue {queue!r}: use one of {known}.", field="queue"
-            ) from None
+            message = gettext_noop("Celery has no queue %(queue)r: use one of %(known)s.")
+            values = {"queue": queue, "known": known}
+            raise EnqueueRefused(Phrase(message, values), field="queue") from None
 
     @cached_property
     def _home(self) -> str | None:
@@ -181,9 +182,11 @@ def _queue_names(app: Celery) -> set[str]:
 def _refuse_internal(name: str) -> None:
     """Refuse the tasks whose payload names other tasks: a job would send any, to any queue."""
     if name == celery_worker.TASK_NAME:
-        raise EnqueueRefused(f"{name!r} runs other tasks: use the name of one of them.")
+        message = gettext_noop("%(name)r runs other tasks: use the name of one of them.")
+        raise EnqueueRefused(Phrase(message, {"name": name}))
     if name.startswith("celery."):  # group, chord, map ...: all of them, also of later versions
-        raise EnqueueRefused(f"{name!r} is a task of Celery's own: call it from one of yours.")
+        message = gettext_noop("%(name)r is a task of Celery's own: call it from one of yours.")
+        raise EnqueueRefused(Phrase(message, {"name": name}))
 
 
 def _is_missing(name: str) -> bool:
@@ -203,7 +206,8 @@ def _headers(value: Any) -> dict[str, str]:
     headers = texts(value)
     for name in headers:
         if name in _OWN_HEADERS or hasattr(Context, name):
-            raise ValueError(f"an object of texts without {name!r}, which Celery itself uses")
+            message = gettext_noop("an object of texts without %(name)r, which Celery itself uses")
+            raise ValueError(Phrase(message, {"name": name}))
     return headers
 
 
@@ -222,7 +226,6 @@ _READERS = {
 def _read(options: Mapping[str, Any]) -> dict[str, Any]:
     read = read_options("Celery", options, _READERS)
     if read.get("soft_time_limit", 0) > read.get("time_limit", float("inf")):
-        raise EnqueueRefused(
-            "The option 'soft_time_limit' must not be above 'time_limit'.", field="options"
-        )
+        message = gettext_noop("The option 'soft_time_limit' must not be above 'time_limit'.")
+        raise EnqueueRefused(Phrase(message), field="options")
     return read

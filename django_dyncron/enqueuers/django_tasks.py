@@ -12,6 +12,7 @@ from django.db import close_old_connections, router
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.phrases import Phrase, gettext_noop
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ._admin_pages import admin_page
 from ._broker import BrokerTaskEnqueuer
@@ -73,7 +74,8 @@ class DjangoTasksEnqueuer(BrokerTaskEnqueuer[Message]):
     def check_options(self, options: Mapping[str, Any]) -> None:
         read_options("django_tasks", options, _READERS)
         if options.get("priority") and not any(each.supports_priority for each in self._backends()):
-            raise EnqueueRefused("No backend of TASKS knows priorities.", field="options")
+            message = gettext_noop("No backend of TASKS knows priorities.")
+            raise EnqueueRefused(Phrase(message), field="options")
 
     def enqueue_runs_now(self, runs: Sequence[Run]) -> list[str]:
         messages = [self.prepare(run.task_name, run.payload, run.queue, run) for run in runs]
@@ -120,11 +122,11 @@ class DjangoTasksEnqueuer(BrokerTaskEnqueuer[Message]):
         alias = self._backend or home
         queues = tasks_api.task_backends[alias].queues
         if queues and queue not in queues:
-            known = ", ".join(sorted(queues))
-            raise EnqueueRefused(
-                f"The backend {alias!r} of TASKS has no queue {queue!r}: use one of {known}.",
-                field="queue",
+            message = gettext_noop(
+                "The backend %(backend)r of TASKS has no queue %(queue)r: use one of %(known)s."
             )
+            values = {"backend": alias, "queue": queue, "known": ", ".join(sorted(queues))}
+            raise EnqueueRefused(Phrase(message, values), field="queue")
         try:
             return task.using(queue_name=queue, backend=alias, priority=priority)
         except Exception as error:

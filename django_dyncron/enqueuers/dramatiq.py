@@ -14,6 +14,7 @@ from dramatiq.brokers.stub import StubBroker
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.phrases import Phrase, gettext_noop, sentences
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ..spelling import did_you_mean
 from ._broker import BrokerTaskEnqueuer
@@ -118,7 +119,8 @@ def _actor(name: str, broker: dramatiq.Broker) -> dramatiq.Actor[..., Any] | Non
     where ``ALLOWED_TASKS`` allows: importing a module is running it.
     """
     if name == ACTOR:
-        raise EnqueueRefused(f"{name!r} runs other tasks: use the name of one of them.")
+        message = gettext_noop("%(name)r runs other tasks: use the name of one of them.")
+        raise EnqueueRefused(Phrase(message, {"name": name}))
     if name in broker.actors:
         return broker.actors[name]
     module_name, _, attribute = name.rpartition(".")
@@ -130,15 +132,16 @@ def _actor(name: str, broker: dramatiq.Broker) -> dramatiq.Actor[..., Any] | Non
     if not isinstance(actor, dramatiq.Actor):
         return None
     if broker.actors.get(actor.actor_name) is not actor:
-        raise EnqueueRefused(f"{name!r} is an actor of another broker.")
+        message = gettext_noop("%(name)r is an actor of another broker.")
+        raise EnqueueRefused(Phrase(message, {"name": name}))
     return actor
 
 
 def _background_task(name: str, broker: dramatiq.Broker) -> Callable[..., Any]:
     if "." in name:
         return resolve_task(name)
-    hint = did_you_mean(name, broker.actors)
-    raise EnqueueRefused(f"The broker has no actor {name!r}. {hint}".rstrip())
+    message = Phrase(gettext_noop("The broker has no actor %(name)r."), {"name": name})
+    raise EnqueueRefused(sentences(message, did_you_mean(name, broker.actors)))
 
 
 def _bind(actor: dramatiq.Actor[..., Any], payload: dict[str, Any]) -> None:
@@ -158,11 +161,11 @@ def _check_queue(queue: str, broker: dramatiq.Broker) -> None:
         declare_queues(broker)
         if not _has_queue(queue, broker):
             known = broker.get_declared_queues() - broker.get_declared_delay_queues()
-            raise EnqueueRefused(
-                f"The broker has no queue {queue!r}: use one of {', '.join(sorted(known))}, or "
-                "declare it.",
-                field="queue",
+            message = gettext_noop(
+                "The broker has no queue %(queue)r: use one of %(known)s, or declare it."
             )
+            values = {"queue": queue, "known": ", ".join(sorted(known))}
+            raise EnqueueRefused(Phrase(message, values), field="queue")
 
 
 def _has_queue(queue: str, broker: dramatiq.Broker) -> bool:
@@ -190,7 +193,7 @@ def _as_it_is(value: Any) -> Any:
 
 def _actor_name(broker: dramatiq.Broker, value: Any) -> str:
     if not isinstance(value, str) or value not in broker.actors:
-        raise ValueError("the name of an actor")
+        raise ValueError(Phrase(gettext_noop("the name of an actor")))
     return value
 
 

@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from inspect import signature
 from typing import Any
 
@@ -17,6 +18,7 @@ from huey.storage import BlackHoleStorage, MemoryStorage
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.phrases import Phrase, either, gettext_noop
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ._broker import BrokerTaskEnqueuer
 from ._options import Reader, read_options, whole
@@ -126,20 +128,20 @@ class HueyTaskEnqueuer(BrokerTaskEnqueuer[_Message]):
         try:
             return self._instances[queue]
         except KeyError:
-            known = ", ".join(sorted(self._instances))
-            raise EnqueueRefused(
-                f"There is no queue {queue!r} of Huey: use one of {known}.", field="queue"
-            ) from None
+            message = gettext_noop("There is no queue %(queue)r of Huey: use one of %(known)s.")
+            values = {"queue": queue, "known": ", ".join(sorted(self._instances))}
+            raise EnqueueRefused(Phrase(message, values), field="queue") from None
 
     def _refuse_elsewhere(self, wrapper: TaskWrapper, name: str, huey: Huey) -> None:
         if wrapper.huey is huey:
             return
         queues = [queue for queue, each in self._instances.items() if each is wrapper.huey]
         if not queues:
-            raise EnqueueRefused(f"{name!r} is a task of an instance of Huey that has no queue.")
-        raise EnqueueRefused(
-            f"{name!r} is a task of the queue {' or '.join(map(repr, queues))}.", field="queue"
-        )
+            message = gettext_noop("%(name)r is a task of an instance of Huey that has no queue.")
+            raise EnqueueRefused(Phrase(message, {"name": name}))
+        message = gettext_noop("%(name)r is a task of the queue %(queues)s.")
+        values = {"name": name, "queues": reduce(either, map(repr, queues))}
+        raise EnqueueRefused(Phrase(message, values), field="queue")
 
 
 def _find_task(name: str) -> TaskWrapper | None:
@@ -173,16 +175,18 @@ def _bind(wrapper: TaskWrapper, payload: Any) -> None:
     """Raise :class:`EnqueueRefused` unless the payload fits a task of Huey's own kind."""
     if wrapper.context and isinstance(payload, dict):
         if "task" in payload:
-            raise EnqueueRefused('Huey itself gives the argument "task".', field="payload")
+            message = gettext_noop('Huey itself gives the argument "task".')
+            raise EnqueueRefused(Phrase(message), field="payload")
         payload = {**payload, "task": None}
     bind_payload(wrapper.func, payload)
 
 
 def _refuse_priority(priority: float | None, field: str) -> None:
     if priority:
-        raise EnqueueRefused(
-            "The storage of this Huey knows no priorities; PriorityRedisHuey does.", field=field
+        message = gettext_noop(
+            "The storage of this Huey knows no priorities; PriorityRedisHuey does."
         )
+        raise EnqueueRefused(Phrase(message), field=field)
 
 
 def _bound_waiting(huey: Huey) -> None:

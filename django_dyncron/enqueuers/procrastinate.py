@@ -17,6 +17,7 @@ from psycopg_pool import PoolTimeout
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.phrases import Phrase, gettext_noop
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from . import procrastinate_worker
 from ._admin_pages import admin_page
@@ -62,10 +63,10 @@ class ProcrastinateTaskEnqueuer(BrokerTaskEnqueuer[Job]):
         self, task_name: str, payload: dict[str, Any], queue: str, run: Run | None = None
     ) -> Job:
         if len(queue) > _LONGEST_QUEUE:
-            raise EnqueueRefused(
-                f"Procrastinate's names of queues have at most {_LONGEST_QUEUE} characters.",
-                field="queue",
+            message = gettext_noop(
+                "Procrastinate's names of queues have at most %(most)d characters."
             )
+            raise EnqueueRefused(Phrase(message, {"most": _LONGEST_QUEUE}), field="queue")
         options = read_options("procrastinate", run.options if run else {}, _READERS)
         identity = CurrentRun.of(run) if run else None
         if task := self._task_called(task_name):

@@ -18,6 +18,7 @@ from rq.queue import EnqueueData
 from ..context import CurrentRun
 from ..core.definitions import Run
 from ..core.exceptions import EnqueueRefused
+from ..core.phrases import Phrase, gettext_noop
 from ..registry import bind_payload
 from ._broker import BrokerTaskEnqueuer
 from ._options import Reader, read_options, text, whole, yes_or_no
@@ -79,9 +80,9 @@ class RqTaskEnqueuer(BrokerTaskEnqueuer[_Message]):
         bind_payload(function, payload)
         known = self._queues.names()
         if known is not None and queue not in known:
-            raise EnqueueRefused(
-                f"RQ has no queue {queue!r}: use one of {', '.join(sorted(known))}.", field="queue"
-            )
+            message = gettext_noop("RQ has no queue %(queue)r: use one of %(known)s.")
+            values = {"queue": queue, "known": ", ".join(sorted(known))}
+            raise EnqueueRefused(Phrase(message, values), field="queue")
         options = {
             "description": f"{task_name}(...)",
             "result_ttl": self._queues.result_ttl(queue),
@@ -163,7 +164,8 @@ def _or_minus_one(value: Any, least: int) -> int:
     try:
         return int(whole(least, _LONGEST)(value))
     except ValueError as error:
-        raise ValueError(f"{error}, or -1") from None
+        message = gettext_noop("%(wanted)s, or -1")
+        raise ValueError(Phrase(message, {"wanted": error.args[0]})) from None
 
 
 def _retry(value: Any) -> Retry:
@@ -177,14 +179,16 @@ def _retry(value: Any) -> Retry:
             whole(0, _LONGEST)(interval)
         return retry
     except (TypeError, ValueError):
-        raise ValueError(
+        message = gettext_noop(
             'a number of retries or an object such as {"max": 3, "interval": [10, 60]}'
-        ) from None
+        )
+        raise ValueError(Phrase(message)) from None
 
 
 def _meta(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or META_KEY in value:
-        raise ValueError(f'an object such as {{"tenant": "north"}}, without {META_KEY!r}')
+        message = gettext_noop('an object such as {"tenant": "north"}, without %(name)r')
+        raise ValueError(Phrase(message, {"name": META_KEY}))
     return value
 
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 
 from ..core.exceptions import EnqueueRefused
+from ..core.phrases import Phrase, gettext_noop, sentences
 from ..spelling import did_you_mean
 from .tasks import TaskFunction, registered_tasks
 
@@ -23,18 +24,24 @@ def resolve_task(name: str) -> TaskFunction:
     not its own.
     """
     if not isinstance(name, str):
-        raise EnqueueRefused(f"{name!r} is not the name of a task.")
+        raise _refused(gettext_noop("%(name)s is not the name of a task."), name=repr(name))
     if task := registered_tasks().get(name):
         return task.function
     if not is_allowed(name):
         hint = did_you_mean(name, registered_tasks())
-        raise EnqueueRefused(
-            f"{name!r} is not a registered task, nor allowed by ALLOWED_TASKS. {hint}".rstrip()
+        raise _refused(
+            gettext_noop("%(name)r is not a registered task, nor allowed by ALLOWED_TASKS."),
+            hint,
+            name=name,
         )
     function = _find_function(name)
     own_name = f"{function.__module__}.{function.__qualname__}"
     if not is_allowed(own_name):
-        raise EnqueueRefused(f"{name!r} is {own_name!r}, which ALLOWED_TASKS does not allow.")
+        raise _refused(
+            gettext_noop("%(name)r is %(own_name)r, which ALLOWED_TASKS does not allow."),
+            name=name,
+            own_name=own_name,
+        )
     return function
 
 
@@ -72,8 +79,10 @@ def import_task_module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # a script may exit when it is imported
-        raise EnqueueRefused(
-            f"{name!r} cannot be imported: {type(error).__name__}: {error}"
+        raise _refused(
+            gettext_noop("%(name)r cannot be imported: %(error)s"),
+            name=name,
+            error=f"{type(error).__name__}: {error}",
         ) from error
 
 
@@ -83,7 +92,13 @@ def _find_function(name: str) -> FunctionType:
     target = getattr(module, attribute, None)
     if target is None:
         hint = did_you_mean(attribute, dir(module))
-        raise EnqueueRefused(f"{module_name!r} has no {attribute!r}. {hint}".rstrip())
+        raise _refused(
+            gettext_noop("%(module)r has no %(name)r."), hint, module=module_name, name=attribute
+        )
     if not isinstance(target, FunctionType):
-        raise EnqueueRefused(f"{name!r} is not a plain function.")
+        raise _refused(gettext_noop("%(name)r is not a plain function."), name=name)
     return target
+
+
+def _refused(text: str, hint: str = "", **values: str) -> EnqueueRefused:
+    return EnqueueRefused(sentences(Phrase(text, values), hint))

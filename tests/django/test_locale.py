@@ -23,7 +23,7 @@ from tests.messages import PACKAGE, catalog_files, read_catalog, template, texts
 
 Key: TypeAlias = tuple[str | None, str | tuple[str, ...]]
 
-_PLACEHOLDER = re.compile(r"%(?:\(\w+\))?(?:\.\d)?[sdf]|\{\w*\}")
+_PLACEHOLDER = re.compile(r"%(?:\(\w+\))?(?:\.\d)?[sdfra]|\{\w*\}")
 
 
 def key(message: Message) -> Key:
@@ -59,6 +59,8 @@ def test_texts_are_found_wherever_they_are() -> None:
         (None, "Run now", None),
         (None, "cron job", None),
         (None, "Runs in leap years only.", None),
+        (None, "a step of 0 never moves on, use 1 or more", None),
+        (None, 'Did you mean "%(name)s"?', None),
         (None, "Paused %d cron job.", "Paused %d cron jobs."),
         ("on …", "Monday", None),
         ("in …, … ago", "%(num)d day", "%(num)d days"),
@@ -269,7 +271,7 @@ class TestAdminInGerman:
     def test_other_pages(self) -> None:
         a_run("newsletter", "2026-11-30T07:00Z", "lost")
         assert "verloren" in self.page(RUNS)
-        assert "Vollste Minuten" in self.page(f"{JOBS}overview/")
+        assert "Minuten mit den meisten Läufen" in self.page(f"{JOBS}overview/")
         assert "Replikat" in self.page(REPLICAS)
 
     def test_one_and_many(self) -> None:
