@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.core.checks import CheckMessage, Info, Tags, Warning, register  # noqa: A004
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import Error, transaction
 from django.db.models import QuerySet
 
@@ -14,7 +14,7 @@ from ..conf import ConfigurationError, get_settings, load_enqueuers, load_reposi
 from ..core.exceptions import one_line
 from ..models import CronJob
 from ..registry import declared_jobs
-from ..registry.declarations import faults_of
+from ..registry.declarations import fault_words, faults_of
 from .configuration import TAG
 
 MOST_READ = 10_000
@@ -52,8 +52,7 @@ def check_declared_jobs(**_: Any) -> list[CheckMessage]:
     return [
         Warning(
             f'The cron job "{job.job_id}" that {job.task_name} declares is wrong: '
-            + "; ".join(fault.rstrip(".") for fault in faults)
-            + ".",
+            f"{_joined(faults)}.",
             hint="Mend its cron_job(): until then dyncron_sync refuses all declared jobs.",
             id="django_dyncron.W006",
         )
@@ -132,6 +131,10 @@ def _read(
         yield row["job_id"], CronJob(**row)
 
 
+def _joined(faults: Iterable[str]) -> str:
+    return "; ".join(fault.rstrip(".") for fault in faults)
+
+
 def _fault(job: CronJob | Exception) -> str:
     """Return in words what is wrong, or nothing."""
     if isinstance(job, Exception):
@@ -139,11 +142,7 @@ def _fault(job: CronJob | Exception) -> str:
     try:
         job.clean_fields()
     except ValidationError as error:
-        return "; ".join(
-            ("" if field == NON_FIELD_ERRORS else f"{field}: ") + message.rstrip(".")
-            for field, messages in error.message_dict.items()
-            for message in messages
-        )
+        return _joined(fault_words(error))
     except Exception as error:  # whatever SQL has put there
         return one_line(error, with_type=True)
     return ""

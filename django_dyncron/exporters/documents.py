@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from ..importers.documents import FORMAT, REQUIRED, VERSION, document_fields
+from ..importers.sources.documents import FORMAT, REQUIRED, VERSION, document_fields
 from ..models import CronJob
 
 

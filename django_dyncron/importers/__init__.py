@@ -1,24 +1,15 @@
-"""Jobs from elsewhere: one source, one file; what they have in common is the plan.
+"""Cron jobs from elsewhere, and from documents.
 
-A source reads what it finds into entries, each with the columns of a cron job, and tells how it
-would run them itself. The plan compares that with what is there and with what the scheduler will
-do, and is then carried out as a whole or not at all.
+Each of the ``sources`` reads what it finds into ``entries`` with the columns of a cron job, and
+tells how it would run them itself. The ``plan`` holds that against what is there, ``comparing``
+against what the scheduler will do; ``writing`` carries it out as a whole or not at all, and
+``report`` tells of it.
 """
 
 from __future__ import annotations
 
-from .entries import CannotImport, Entry, LeftOut, Source, SourceError
-from .plan import Choices, ImportPlan, make_plan
+from .entries import Source, SourceError
+from .plan import Choices, ImportPlan
 from .writing import carry_out
 
-__all__ = [
-    "CannotImport",
-    "Choices",
-    "Entry",
-    "ImportPlan",
-    "LeftOut",
-    "Source",
-    "SourceError",
-    "carry_out",
-    "make_plan",
-]
+__all__ = ["Choices", "ImportPlan", "Source", "SourceError", "carry_out"]

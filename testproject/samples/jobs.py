@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_dyncron.conf import database_alias, get_settings
 from django_dyncron.models import CronJob
 from django_dyncron.registry import declared_jobs
-from django_dyncron.syncing import Wishes, default_source, sync_jobs
+from django_dyncron.syncing import Choices, default_source, sync_jobs
 
 _DUE_AT_ONCE = "report-runs"
 
@@ -17,7 +17,7 @@ _DUE_AT_ONCE = "report-runs"
 def sync_sample_jobs() -> list[str]:
     """Sync the declared jobs as ``dyncron_sync`` does; return their ids."""
     jobs = declared_jobs()
-    sync_jobs(jobs, Wishes(default_source()), using=database_alias(get_settings()))
+    sync_jobs(jobs, Choices(default_source()), using=database_alias(get_settings()))
     return [declared.job_id for declared in jobs]
 
 

@@ -20,6 +20,7 @@ from django_dyncron.models import CronJob, CronRun
 JOBS = "/admin/django_dyncron/cronjob/"
 RUNS = "/admin/django_dyncron/cronrun/"
 REPLICAS = "/admin/django_dyncron/replica/"
+ADD = f"{JOBS}add/"
 
 
 @background_task
@@ -48,6 +49,17 @@ TASK = f"{__name__}.send_newsletter"
 def at(text: str) -> datetime:
     """Read ``2026-11-30T12:57Z``."""
     return datetime.strptime(text, "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+
+
+def change(job: CronJob) -> str:
+    """Return the address of the form of ``job``."""
+    return f"{JOBS}{job.pk}/change/"
+
+
+def text_of(answer: Any) -> str:
+    """Return a page that was found, with a blank for any white space."""
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
 
 
 def the_database_keeps_time(monkeypatch: pytest.MonkeyPatch) -> None:

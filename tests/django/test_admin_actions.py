@@ -14,15 +14,11 @@ from django.urls import reverse
 
 from django_dyncron.admin import CronJobAdmin
 from django_dyncron.models import CronJob, CronRun
-from tests.django.admin_pages import JOBS, TASK, a_job, a_run, at, client_with, form_data
+from tests.django.admin_pages import JOBS, TASK, a_job, a_run, at, change, client_with, form_data
 
 pytestmark = pytest.mark.django_db
 
 FORM_ACTION = "CHANGE_FORM-action"
-
-
-def change(job: CronJob) -> str:
-    return f"{JOBS}{job.pk}/change/"
 
 
 def on_list(client: Client, action: str, *jobs: CronJob, **data: Any) -> Any:

@@ -10,25 +10,24 @@ import time_machine
 from django.test import Client
 
 from django_dyncron.models import CronJob
-from tests.django.admin_pages import JOBS, TASK, a_job, at, client_with, form_data
+from tests.django.admin_pages import (
+    ADD,
+    JOBS,
+    TASK,
+    a_job,
+    at,
+    change,
+    client_with,
+    form_data,
+    text_of,
+)
 
 pytestmark = pytest.mark.django_db
-
-ADD = f"{JOBS}add/"
 
 
 @pytest.fixture
 def editor() -> Client:
     return client_with("view_cronjob", "add_cronjob", "change_cronjob", "pause_cronjob")
-
-
-def change(job: CronJob) -> str:
-    return f"{JOBS}{job.pk}/change/"
-
-
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200
-    return " ".join(answer.content.decode().split())
 
 
 def test_a_job_is_saved_as_typed(editor: Client) -> None:

@@ -15,11 +15,9 @@ from django.test.utils import CaptureQueriesContext
 from django_dyncron import ITaskEnqueuer, background_task
 from django_dyncron.core.exceptions import EnqueueRefused
 from django_dyncron.models import CronJob
-from tests.django.admin_pages import JOBS, a_job, at, client_with, form_data
+from tests.django.admin_pages import ADD, a_job, at, change, client_with, form_data, text_of
 
 pytestmark = pytest.mark.django_db
-
-ADD = f"{JOBS}add/"
 
 
 @background_task(queue="reports")
@@ -45,15 +43,6 @@ class NarrowEnqueuer(ITaskEnqueuer):
 @pytest.fixture
 def editor() -> Client:
     return client_with("view_cronjob", "add_cronjob", "change_cronjob", "pause_cronjob")
-
-
-def change(job: CronJob) -> str:
-    return f"{JOBS}{job.pk}/change/"
-
-
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200
-    return " ".join(answer.content.decode().split())
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> N
 def test_of_many_jobs_a_few_are_compared_with_a_wrong_name(
     django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("django_dyncron.management.naming._LOOKED_AT", 3)
+    monkeypatch.setattr("django_dyncron.management.chosen_jobs._LOOKED_AT", 3)
     names = [*(f"a-{number}" for number in range(10)), "zebra-stripes"]
     CronJob.objects.bulk_create(
         CronJob(job_id=name, task_name="a.b", cron_expression="@daily") for name in names

@@ -17,7 +17,8 @@ from django.core.management import CommandError, call_command
 from django_dyncron.core.claims import Horizon
 from django_dyncron.core.events import SignOfLife, TickFailed, TickResult
 from django_dyncron.core.exceptions import StoreUnavailable
-from django_dyncron.management.commands import run_dyncron
+from django_dyncron.management import heartbeat_file
+from django_dyncron.management.heartbeat_file import HeartbeatFile
 from django_dyncron.models import CronJob, CronRun, Replica
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 
@@ -90,9 +91,9 @@ def test_the_heartbeat_file_is_touched_while_ticks_fail_but_not_before_one_went_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(run_dyncron, "monotonic", lambda: now)
+    monkeypatch.setattr(heartbeat_file, "monotonic", lambda: now)
     path = tmp_path / "heartbeat"
-    file = run_dyncron._HeartbeatFile(path)
+    file = HeartbeatFile(path)
     file.keep_alive()
     file(TickFailed(StoreUnavailable("The database is away."), timedelta(seconds=1)))
     assert not path.exists()
@@ -114,7 +115,7 @@ def test_the_heartbeat_file_is_touched_while_ticks_fail_but_not_before_one_went_
 def test_the_heartbeat_file_of_an_earlier_process_is_not_taken_for_ours(tmp_path: Path) -> None:
     path = tmp_path / "heartbeat"
     path.touch()
-    run_dyncron._HeartbeatFile(path)
+    HeartbeatFile(path)
     assert not path.exists()
 
 
@@ -123,7 +124,7 @@ def test_a_heartbeat_file_that_cannot_be_touched_is_told_of_once(
 ) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    file = run_dyncron._HeartbeatFile(folder / "heartbeat")
+    file = HeartbeatFile(folder / "heartbeat")
     file(TickResult(THIS_MINUTE))
     (folder / "heartbeat").unlink()
     folder.rmdir()

@@ -14,13 +14,15 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.utils import timezone
 
-from ...conf import ConfigurationError, DyncronSettings, database_alias, get_settings
+from ...conf import ConfigurationError
 from ...importers import Choices, ImportPlan, Source, SourceError, carry_out
-from ...importers.crontab import read_crontab
-from ...importers.django_celery_beat import read_django_celery_beat
-from ...importers.django_q2 import read_django_q2
-from ...importers.documents import read_json, read_yaml
 from ...importers.report import as_json, in_words
+from ...importers.sources.crontab import read_crontab
+from ...importers.sources.django_celery_beat import read_django_celery_beat
+from ...importers.sources.django_q2 import read_django_q2
+from ...importers.sources.documents import read_json, read_yaml
+from ..database import add_database, chosen_database
+from ..terminal import writable
 
 _TABLES = {"django-celery-beat": read_django_celery_beat, "django-q2": read_django_q2}
 _FILES = ("crontab", "json", "yaml")
@@ -54,7 +56,7 @@ class Command(BaseCommand):
             "--skip-invalid", action="store_true", help="Import the others if some cannot be."
         )
         parser.add_argument("--enqueuer", metavar="NAME", help="One of ENQUEUERS for all of them.")
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
         parser.add_argument(
             "--from-database", metavar="ALIAS", help="Where the tables are; default: the same."
         )
@@ -80,10 +82,8 @@ class Command(BaseCommand):
             report = as_json(plan, dry_run=dry_run)
             self.stdout.write(json.dumps(report, indent=2))
         else:
-            # All is written by now, so a terminal that lacks a letter must not make it fail.
-            encoding = getattr(self.stdout, "encoding", None) or "utf-8"
             for line in in_words(plan, dry_run=dry_run):
-                self.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding))
+                self.stdout.write(writable(line, self.stdout))
         if plan.is_refused:
             raise CommandError(
                 "Nothing was imported: mend what is refused, or import the others with "
@@ -91,8 +91,7 @@ class Command(BaseCommand):
             )
 
     def _import(self, options: dict[str, Any], now: datetime) -> ImportPlan:
-        settings = _settings(options)
-        using = database_alias(settings)
+        using = chosen_database(options)
         choices = Choices(
             prefix=options["prefix"],
             only=tuple(options["only"]),
@@ -104,11 +103,6 @@ class Command(BaseCommand):
         )
         source = _read(options, using, now)
         return carry_out(source, choices, now, using, dry_run=options["dry_run"])
-
-
-def _settings(options: dict[str, Any]) -> DyncronSettings:
-    overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
-    return get_settings(**overrides)
 
 
 def _read(options: dict[str, Any], using: str, now: datetime) -> Source:

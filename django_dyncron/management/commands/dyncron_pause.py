@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from ...pausing import begin_pause, current_pause, pause
-from ..naming import jobs_named
+from ..chosen_jobs import add_choice, jobs_named, means_all
+from ..database import add_database, chosen_database
 from ..refusals import refusals_told
-from ..switching import add_choice, chosen_database
 from ..who import who
 
 
@@ -25,14 +25,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_choice(parser, "Pause everything, until dyncron_resume --all.")
+        add_database(parser)
         parser.add_argument(
             "--reason", default="", metavar="TEXT", help="Why; shown beside the state."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        using = chosen_database(options)
         with refusals_told():
-            if options["all"]:
+            everything, using = means_all(options), chosen_database(options)
+            if everything:
                 self._pause_everything(options["reason"], using)
             else:
                 self._pause(list(dict.fromkeys(options["job_ids"])), options["reason"], using)

@@ -17,25 +17,25 @@ from ...core.exceptions import InvalidCronExpression
 from ...core.notices import notices
 from ...core.schedule import CronSchedule
 from ...core.zones import DST_FOLDS, DST_GAPS, load_zone
-from ...describe import describe, notice_text
+from ...describe import describe, error_text, notice_text
 
 _MOST_RUNS = 1000
 
 
 class Command(BaseCommand):
-    help = "Say in words what a cron expression means, what may surprise, and when it fires next."
+    help = "Says in words what a cron expression means, what may surprise, and when it fires next."
     # It touches no database, and is most wanted where something is not configured yet.
     requires_system_checks: tuple[str, ...] = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("expression", metavar="EXPR", help="five fields in quotes, or an alias")
-        parser.add_argument("--time-zone", help="IANA name; default: the project's")
+        parser.add_argument("expression", metavar="EXPR", help="Five fields in quotes or an alias.")
+        parser.add_argument("--time-zone", help="IANA name; default: the project's.")
         parser.add_argument("--dst-gap", choices=DST_GAPS, default=DST_GAPS[0])
         parser.add_argument("--dst-fold", choices=DST_FOLDS, default=DST_FOLDS[0])
-        parser.add_argument("--job-id", help="the job whose H is meant")
-        parser.add_argument("--count", type=_count, default=5, help="how many runs to list")
-        parser.add_argument("--after", type=_instant, help="ISO 8601, UTC if naive; default: now")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--job-id", help="The cron job whose H is meant.")
+        parser.add_argument("--count", type=_count, default=5, help="How many runs to list.")
+        parser.add_argument("--after", type=_instant, help="ISO 8601, UTC if naive; default: now.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -47,7 +47,7 @@ class Command(BaseCommand):
                 hash_id=options["job_id"],
             )
         except InvalidCronExpression as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(error_text(error)) from error
         preview = _preview(schedule, options["after"] or timezone.now(), options["count"])
         if options["json"]:
             self.stdout.write(json.dumps(preview, ensure_ascii=False, indent=2))

@@ -9,9 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from django_dyncron.conf import ConfigurationError, database_alias, get_settings
-from django_dyncron.management.refusals import refusals_told
-from django_dyncron.repositories.pruning import prunable, prune
+from ...conf import database_alias
+from ...repositories.pruning import prunable, prune
+from ..database import add_database, settings_with_database
+from ..refusals import refusals_told
 
 _AT_ONCE = 1000
 _MOST_DAYS = 36_600
@@ -25,16 +26,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--days", type=float, metavar="N", help="Overrides RUN_RETENTION_DAYS.")
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
         parser.add_argument("--dry-run", action="store_true", help="Only count them.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
-        try:
-            settings = get_settings(**overrides)
+        with refusals_told():
+            settings = settings_with_database(options)
             using = database_alias(settings)
-        except ConfigurationError as error:
-            raise CommandError(str(error)) from error
         days = settings.run_retention_days if options["days"] is None else options["days"]
         if days is None:
             raise CommandError("RUN_RETENTION_DAYS is None, which keeps runs: give --days.")

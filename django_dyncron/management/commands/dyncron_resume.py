@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from ...pausing import current_pause, resume, resume_all
-from ..naming import jobs_named
+from ..chosen_jobs import add_choice, jobs_named, means_all
+from ..database import add_database, chosen_database
 from ..refusals import refusals_told
-from ..switching import add_choice, chosen_database
 from ..who import who
 
 
@@ -26,11 +26,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_choice(parser, "End the pause of everything.")
+        add_database(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        using = chosen_database(options)
         with refusals_told():
-            if options["all"]:
+            everything, using = means_all(options), chosen_database(options)
+            if everything:
                 self._resume_everything(using)
             else:
                 self._resume(list(dict.fromkeys(options["job_ids"])), using)

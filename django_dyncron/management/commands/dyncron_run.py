@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from argparse import ArgumentParser
-from contextlib import suppress
-from itertools import count
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from ...conf import ConfigurationError, DyncronSettings, get_settings, load_repository
+from ...conf import DyncronSettings, load_repository
 from ...core.exceptions import StoreUnavailable
 from ...core.policies import RunStatus
-from ...core.scheduler import DynamicScheduler
 from ...manual import request_run
 from ...models import CronJob, CronRun
 from ...registry.declarations import fault_words
 from ...repositories.orm import DjangoCronJobRepository
 from ...wiring import open_scheduler
-from ..naming import jobs_named
+from ..chosen_jobs import jobs_named
+from ..database import add_database, settings_with_database
 from ..refusals import refusals_told
+from ..stopping import stop_on_signals
 from ..who import who
 
 _WENT_WELL = (RunStatus.ENQUEUED, RunStatus.RUNNING, RunStatus.SUCCEEDED)
@@ -40,21 +38,20 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("job_id", metavar="JOB_ID", help="The cron job to run.")
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
         try:
-            settings = get_settings(**overrides)
-            using = _database_of(settings)
             with refusals_told():
+                settings = settings_with_database(options)
+                using = _database_of(settings)
                 job = jobs_named([options["job_id"]], using).get()
                 run, given_up = asyncio.run(_run_now(settings, job, using))
         except CronJob.DoesNotExist:
             raise CommandError(f'The cron job "{options["job_id"]}" was just deleted.') from None
         except ValidationError as error:
             raise CommandError("\n".join(fault_words(error))) from error
-        except (ConfigurationError, StoreUnavailable) as error:
+        except StoreUnavailable as error:
             raise CommandError(str(error)) from error
         words = f"{run.job_id}: {_outcome(run)}"
         if given_up:
@@ -77,29 +74,13 @@ def _database_of(settings: DyncronSettings) -> str:
 async def _run_now(settings: DyncronSettings, job: CronJob, using: str) -> tuple[CronRun, int]:
     """Run ``job``; return the run as it is then, and how many local tasks were given up."""
     async with open_scheduler(settings) as scheduler:
-        _stop_on_signals(scheduler)
+        stop_on_signals(scheduler.stop)
         # Kept for us from the start: a scheduler that sweeps meanwhile leaves it alone.
         ask = sync_to_async(request_run)
         run = await ask(job, by=who(), using=using, replica_id=scheduler.replica_id)
         await scheduler.deliver(run.pk)
         await sync_to_async(run.refresh_from_db)(using=using)
         return run, scheduler.unfinished_runs
-
-
-def _stop_on_signals(scheduler: DynamicScheduler) -> None:
-    """Have the first signal end the waiting within the grace, and the second one at once."""
-    loop = asyncio.get_running_loop()
-    told = count()
-
-    def on_signal() -> None:
-        if next(told):
-            os._exit(1)
-        scheduler.stop()
-
-    # There is no such thing on some systems, or outside the main thread.
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, on_signal)
 
 
 def _outcome(run: CronRun) -> str:

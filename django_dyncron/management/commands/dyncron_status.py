@@ -12,8 +12,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from django_dyncron.conf import ConfigurationError, database_alias, get_settings
-from django_dyncron.health import (
+from ...conf import ConfigurationError
+from ...health import (
     LONGEST_MAX_AGE,
     SHORTEST_MAX_AGE,
     Finding,
@@ -30,6 +30,7 @@ from django_dyncron.health import (
     printable,
     read_health_in_time,
 )
+from ..database import add_database, chosen_database
 
 _PATIENCE_SECONDS = 10.0
 _WIDTH = 70
@@ -56,12 +57,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replica-id", metavar="ID", help="Ask only whether this one replica lives."
         )
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
         try:
-            alias = database_alias(get_settings(**overrides))
+            alias = chosen_database(options)
         except ConfigurationError as error:
             raise CommandError(str(error), returncode=2) from error
         health = read_health_in_time(

@@ -8,11 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ...conf import ConfigurationError, database_alias, get_settings, load_enqueuers
+from ...conf import database_alias, load_enqueuers
 from ...registry import declared_jobs
-from ...syncing import SyncRefused, SyncReport, Wishes, default_source, sync_jobs
-from ...syncing.wording import as_json, hints_for, line_of, summary_of
+from ...syncing import Choices, SyncRefused, SyncReport, default_source, sync_jobs
+from ...syncing.report import as_json, hints_for, in_words, summary_of
+from ..database import add_database, settings_with_database
 from ..refusals import refusals_told
+from ..terminal import writable
 
 
 class Command(BaseCommand):
@@ -54,48 +56,45 @@ class Command(BaseCommand):
             help="Name of this code base, if several share the table. Default: the top package of "
             "the settings module.",
         )
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         jobs = declared_jobs()
         job_ids = [job.job_id for job in jobs]
         source = options["source"]
-        wishes = Wishes(
+        choices = Choices(
             source=default_source() if source is None else source,
             adopt=_chosen(options["adopt"], job_ids),
             take_code=_chosen(options["take_code"], job_ids),
             prune=options["prune"],
         )
-        is_dry_run = options["dry_run"] or options["check"]
+        dry_run = options["dry_run"] or options["check"]
         try:
-            overrides = {} if options["database"] is None else {"DATABASE": options["database"]}
-            settings = get_settings(**overrides)
-            # Once, before each declaration complains of it.
-            load_enqueuers(settings)
             with refusals_told():
+                settings = settings_with_database(options)
+                # Once, before each declaration complains of it.
+                load_enqueuers(settings)
                 using = database_alias(settings)
-                report = sync_jobs(jobs, wishes, using=using, is_dry_run=is_dry_run)
-        except (ConfigurationError, SyncRefused) as error:
+                report = sync_jobs(jobs, choices, using=using, dry_run=dry_run)
+        except SyncRefused as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            told = as_json(report, source=wishes.source, is_dry_run=is_dry_run)
+            told = as_json(report, source=choices.source, dry_run=dry_run)
             self.stdout.write(json.dumps(told, indent=2, default=repr))
         else:
-            self._write(report, is_dry_run)
+            self._write(report, dry_run)
         if options["check"] and not report.is_in_sync:
             raise CommandError("The table does not follow the code.")
 
-    def _write(self, report: SyncReport, is_dry_run: bool) -> None:
-        encoding = getattr(self.stdout, "encoding", None) or "utf-8"
-        for entry in report.entries:
-            # All is written by now: no letter that the terminal lacks may make it a failure.
-            line = line_of(entry).encode(encoding, "backslashreplace").decode(encoding)
-            self.stdout.write(self.style.WARNING(line) if entry.is_open else line)
+    def _write(self, report: SyncReport, dry_run: bool) -> None:
+        for line in report.lines:
+            words = writable(in_words(line), self.stdout)
+            self.stdout.write(self.style.WARNING(words) if line.is_open else words)
         for hint in hints_for(report):
             self.stdout.write(hint)
-        words = "Nothing is written. " if is_dry_run else ""
-        self.stdout.write(f"{words}{summary_of(report)}")
+        beginning = "Nothing is written. " if dry_run else ""
+        self.stdout.write(f"{beginning}{summary_of(report)}")
 
 
 def _chosen(given: list[str] | None, all_of_them: list[str]) -> list[str]:

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
-import signal
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import autoreload
 
-from django_dyncron.conf import (
-    ConfigurationError,
-    DyncronSettings,
-    database_alias,
-    get_settings,
-)
-from django_dyncron.core.events import Event, SignOfLife, TickFailed, TickResult
-from django_dyncron.core.ports import Observer
-from django_dyncron.core.scheduler import DynamicScheduler
-from django_dyncron.systemd import Systemd
-from django_dyncron.watchdog import KeepAlive
-from django_dyncron.wiring import open_scheduler
-
-_logger = logging.getLogger("django_dyncron")
-
-_TOUCHED_LATELY = 10.0
+from ...conf import ConfigurationError, DyncronSettings, database_alias, get_settings
+from ...core.events import Event, TickFailed, TickResult
+from ...core.ports import Observer
+from ...systemd import Systemd
+from ...watchdog import KeepAlive
+from ...wiring import open_scheduler
+from ..database import add_database
+from ..heartbeat_file import HeartbeatFile
+from ..stopping import stop_on_signals
 
 
 class Command(BaseCommand):
@@ -51,7 +41,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--lock-provider", metavar="NAME", help="Overrides LOCK_PROVIDER.")
         parser.add_argument("--enqueuer", metavar="NAME", help="Overrides ENQUEUER.")
-        parser.add_argument("--database", metavar="ALIAS", help="Overrides DATABASE.")
+        add_database(parser)
         parser.add_argument(
             "--replica-id", metavar="ID", help="A name for this replica, unlike any other's."
         )
@@ -92,7 +82,7 @@ class Command(BaseCommand):
                 observers.append(systemd)
                 keep_alive.append(systemd)
             if options["heartbeat_file"] is not None:
-                file = _HeartbeatFile(options["heartbeat_file"])
+                file = HeartbeatFile(options["heartbeat_file"])
                 observers.append(file)
                 keep_alive.append(file)
             try:
@@ -131,53 +121,11 @@ class _LastTick:
             self.error = None
 
 
-class _HeartbeatFile:
-    """A file that begins with the first tick that goes well and is touched while none is stuck.
-
-    Ticks may fail then: to restart a process because its database is away would mend nothing, and
-    cost the tasks that run in it.
-    """
-
-    keep_alive_seconds = None
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._touched_at: float | None = None
-        self._has_complained = False
-        if not path.parent.is_dir():
-            raise CommandError(f"--heartbeat-file: there is no directory {path.parent}.")
-        try:
-            # A probe must not take the file of an earlier process for one of this.
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise CommandError(f"--heartbeat-file: {error}") from error
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, TickResult | SignOfLife):
-            self._touch()
-
-    def keep_alive(self) -> None:
-        if self._touched_at is not None and monotonic() - self._touched_at >= _TOUCHED_LATELY:
-            self._touch()
-
-    def _touch(self) -> None:
-        self._touched_at = monotonic()
-        try:
-            self._path.touch()
-        except OSError as error:
-            if not self._has_complained:
-                self._has_complained = True
-                extra = {"action": "heartbeat_failed"}
-                _logger.error("the heartbeat file cannot be touched: %s", error, extra=extra)
-        else:
-            self._has_complained = False
-
-
 def _metrics(options: dict[str, Any], using: str, stack: ExitStack) -> Observer:
     """Serve metrics until ``stack`` is left; return the observer that feeds them."""
     host, port = options["metrics_host"], options["metrics_port"]
     try:
-        from django_dyncron.metrics import serve_metrics
+        from ...metrics import serve_metrics
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "prometheus_client":
             raise
@@ -204,31 +152,15 @@ async def _serve(
     async with open_scheduler(
         settings, replica_id=replica_id, observers=observers, keep_alive=keep_alive
     ) as scheduler:
-        _stop_on_signals(scheduler, systemd)
+
+        def stop() -> None:
+            scheduler.stop()
+            if systemd is not None:
+                systemd.stopping()
+
+        stop_on_signals(stop)
         await scheduler.start(max_ticks=max_ticks)
         return scheduler.unfinished_runs
-
-
-def _stop_on_signals(scheduler: DynamicScheduler, systemd: Systemd | None) -> None:
-    loop = asyncio.get_running_loop()
-    was_told = False
-
-    def on_signal() -> None:
-        nonlocal was_told
-        if was_told:
-            # Not sys.exit(): a thread blocked in the database would hold the process.
-            os._exit(1)
-        was_told = True
-        scheduler.stop()
-        if systemd is not None:
-            systemd.stopping()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, on_signal)
-        except (NotImplementedError, RuntimeError, ValueError):
-            # No such thing on this system or outside the main thread.
-            return
 
 
 def _settings(options: dict[str, Any]) -> DyncronSettings:

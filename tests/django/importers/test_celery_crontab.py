@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from django_dyncron.core.fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, FieldKind
 from django_dyncron.core.schedule import CronSchedule
-from django_dyncron.importers.celery_crontab import CeleryCrontab
 from django_dyncron.importers.entries import CannotImport
+from django_dyncron.importers.sources._celery_crontab import CeleryCrontab
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata")
 _NAMES = ("mon", "Sunday", "FRI", "jan", "December", "may")

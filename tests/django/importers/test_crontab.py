@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from django_dyncron.importers.crontab import program_of
+from django_dyncron.importers.sources.crontab import program_of
 from django_dyncron.models import CronJob
 from tests.django.importers.conftest import Import
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from django_dyncron.importers.entries import CannotImport
-from django_dyncron.importers.literals import keyword_arguments, positional_arguments
+from django_dyncron.importers.sources._literals import keyword_arguments, positional_arguments
 from django_dyncron.models import CronJob
 from tests.django.importers.conftest import Import
 from tests.importing.loading import expectations, load_tables

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from django_dyncron.exporters import write_json
 from django_dyncron.importers import Choices, carry_out
-from django_dyncron.importers.documents import document_fields, read_json
+from django_dyncron.importers.sources.documents import document_fields, read_json
 from django_dyncron.models import CronJob
 from tests.django.importers.conftest import Import
 
@@ -116,7 +116,9 @@ def test_yaml_without_its_extra(
     run_import: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    monkeypatch.delitem(sys.modules, "django_dyncron.importers.yaml_loading", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "django_dyncron.importers.sources._yaml_loading", raising=False
+    )
     (tmp_path / "jobs.yaml").write_text(YAML)
     error = run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
     assert "pip install 'django-dyncron[yaml]'" in error
@@ -253,7 +255,7 @@ def test_export_of_some_jobs_into_a_file(tmp_path: Path) -> None:
     file = tmp_path / "jobs.json"
     assert export("c", "a", output=file) == ""
     assert [job["job_id"] for job in json.loads(file.read_text())["jobs"]] == ["a", "c"]
-    with pytest.raises(CommandError, match="There is no job 'bb'"):
+    with pytest.raises(CommandError, match='There is no cron job "bb"'):
         export("bb")
     with pytest.raises(CommandError, match="cannot be written"):
         export(output=tmp_path)

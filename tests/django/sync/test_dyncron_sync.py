@@ -15,7 +15,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 
 from django_dyncron.models import CronJob
 from django_dyncron.registry import declared_jobs
-from django_dyncron.syncing import SyncRefused, Wishes, sync_jobs
+from django_dyncron.syncing import Choices, SyncRefused, sync_jobs
 from tests.databases import database_alias
 from tests.django.sync.conftest import Declare, Sync
 
@@ -199,7 +199,7 @@ def test_half_of_it_is_nothing(
         saved(self, **options)
 
     monkeypatch.setattr(CronJob, "save", save)
-    monkeypatch.setattr("django_dyncron.syncing._PAUSE_SECONDS", 0)
+    monkeypatch.setattr("django_dyncron.syncing.writing._PAUSE_SECONDS", 0)
     with pytest.raises(CommandError, match=r"^The database refused it: deadlock detected$"):
         sync()
     assert not CronJob.objects.exists()
@@ -214,7 +214,7 @@ def test_what_the_database_quotes_of_a_row_is_not_told(
         raise IntegrityError("violates a constraint\nDETAIL:  Failing row contains (s3cret).")
 
     monkeypatch.setattr(CronJob, "save", save)
-    monkeypatch.setattr("django_dyncron.syncing._PAUSE_SECONDS", 0)
+    monkeypatch.setattr("django_dyncron.syncing.writing._PAUSE_SECONDS", 0)
     with pytest.raises(CommandError, match=r"^The database refused it: violates a constraint$"):
         sync()
 
@@ -233,7 +233,7 @@ def test_a_deadlock_is_tried_again(
         saved(self, **options)
 
     monkeypatch.setattr(CronJob, "save", save)
-    monkeypatch.setattr("django_dyncron.syncing._PAUSE_SECONDS", 0)
+    monkeypatch.setattr("django_dyncron.syncing.writing._PAUSE_SECONDS", 0)
     assert sync() == ["created   a", "1 created, 0 unchanged."]
     assert tries == ["a", "a", "a"]
 
@@ -298,12 +298,12 @@ def test_it_works_in_the_scheduler_s_database(
 def test_it_may_be_part_of_a_larger_transaction(declare: Declare) -> None:
     declare("a")
     with transaction.atomic():
-        report = sync_jobs(declared_jobs(), Wishes("shop"), using="default")
+        report = sync_jobs(declared_jobs(), Choices("shop"), using="default")
         transaction.set_rollback(True)
     assert report.changes == 1
     assert not CronJob.objects.exists()
     with pytest.raises(SyncRefused):
-        sync_jobs(declared_jobs(), Wishes("shop", adopt=["b"]), using="default")
+        sync_jobs(declared_jobs(), Choices("shop", adopt=["b"]), using="default")
 
 
 def test_missing_tables_are_told_in_one_line(
@@ -314,7 +314,7 @@ def test_missing_tables_are_told_in_one_line(
     django_db_blocker: Any,
 ) -> None:
     declare("a")
-    monkeypatch.setattr("django_dyncron.syncing._PAUSE_SECONDS", 0)
+    monkeypatch.setattr("django_dyncron.syncing.writing._PAUSE_SECONDS", 0)
     url = f"sqlite:///{tmp_path / 'empty.sqlite3'}"
     with django_db_blocker.unblock(), database_alias("empty", url):
         for option in ([], ["--dry-run"]):

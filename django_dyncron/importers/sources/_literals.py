@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from .entries import CannotImport
+from ..entries import CannotImport
 
 
 def positional_arguments(text: str | None) -> tuple[Any, ...]:

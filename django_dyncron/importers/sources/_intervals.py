@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ..core.fields import DAY_OF_WEEK, HOUR, MINUTE
-from .entries import CannotImport, Runs
-from .respelling import spell
+from ...core.fields import DAY_OF_WEEK, HOUR, MINUTE
+from ..entries import CannotImport, Runs
+from ._respelling import spell
 
 _HOUR = 60
 _DAY = 24 * _HOUR

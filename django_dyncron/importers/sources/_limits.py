@@ -1,4 +1,4 @@
-"""Jobs that run once: an expression of one minute, between two dates that hold no other."""
+"""Where runs begin and end: as the dates of a job, and as what a source runs, cut to size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .entries import Runs
+from ..entries import Runs
 
 _MINUTE = timedelta(minutes=1)
 
@@ -26,7 +26,7 @@ def between(first: datetime, last: datetime) -> dict[str, datetime]:
     return {"starts_at": first, "ends_at": last + _MINUTE - timedelta(seconds=1)}
 
 
-def before(moment: datetime) -> datetime:
+def end_before(moment: datetime) -> datetime:
     """Return the date for a job to end at, if a slot at ``moment`` itself is not to run any more.
 
     The date that a job ends at is included.

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from ..core.exceptions import InvalidCronExpression, storable
-from ..core.schedule import CronSchedule
-from ..core.zones import load_zone
-from ..outlook import planning_rules
-from .entries import Entry, LeftOut, Source, SourceError
+from ...core.exceptions import InvalidCronExpression, storable
+from ...core.schedule import CronSchedule
+from ...core.zones import load_zone
+from ...outlook import planning_rules
+from ..entries import Entry, LeftOut, Source, SourceError
 
 _VARIABLE = re.compile(r"""\s*(["']?)(\w+)\1\s*=\s*(.*?)\s*""")
 _OPEN_STEP = re.compile(r"(?:^|[\s,])\d+/\d")
@@ -110,23 +110,10 @@ class _Reader:
         place = f"line {number}"
         expression, user, command = self._parted(line)
         if not command:
-            wanted = (
-                "a schedule, a user and a command"
-                if self.user_column
-                else ("a schedule and a command")
-            )
-            self.source.faults.append(f"Line {number} is not {wanted}.")
+            user_too = ", a user" if self.user_column else ""
+            self.source.faults.append(f"Line {number} is not a schedule{user_too} and a command.")
             return
-        if self.user_column and not _USER.fullmatch(user):
-            raise SourceError(
-                f"Line {number} has {user!r} where the user should be: is it a crontab of the "
-                "system? If not, leave --user-column out."
-            )
-        if not self.user_column and command.split()[0] == "root":
-            raise SourceError(
-                f"Line {number} has a column for the user, as a crontab of the system has: say "
-                "--user-column."
-            )
+        self._refuse_other_form(number, user, command)
         name = self._name(command)
         if expression.lower() == "@reboot":
             reason = "@reboot names no time: let whatever starts the machine, or the app, run it."
@@ -152,6 +139,18 @@ class _Reader:
             "description": "\n".join(self.comment).strip(),
         }
         self.source.entries.append(Entry(name, values, tuple(notes), place=place))
+
+    def _refuse_other_form(self, number: int, user: str, command: str) -> None:
+        if self.user_column and not _USER.fullmatch(user):
+            raise SourceError(
+                f"Line {number} has {user!r} where the user should be: is it a crontab of the "
+                "system? If not, leave --user-column out."
+            )
+        if not self.user_column and command.split(maxsplit=1)[0] == "root":
+            raise SourceError(
+                f"Line {number} has a column for the user, as a crontab of the system has: say "
+                "--user-column."
+            )
 
     def _parted(self, line: str) -> tuple[str, str, str]:
         """Return expression, user and command, the last of them blank if something is missing."""

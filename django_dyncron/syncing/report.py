@@ -3,42 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..registry.declarations import OBJECTS
-from . import SyncReport
 from .merging import FieldChange, same, to_json
-from .planning import Action, Entry
+from .plan import Action, Line, Step
 
 _SECRET = (*OBJECTS, "ping_url")
 """Fields whose values are not told: keys and addresses may be among them."""
 _LONGEST = 60
 
-_SUMMARY = {
-    Action.CREATED: "created",
-    Action.UPDATED: "updated",
-    Action.ADOPTED: "adopted",
-    Action.RETURNED: "returned",
-    Action.CONFLICT: "in conflict",
-    Action.TAKEN: "taken",
-    Action.PAUSED: "paused",
-    Action.VANISHED: "vanished",
-    Action.PRUNED: "pruned",
-}
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What was done, or would be: ``lines`` in order of job id.
+
+    ``changes`` counts the rows that were written, ``unchanged`` the declared jobs whose rows are as
+    the code wants them.
+    """
+
+    lines: Sequence[Line]
+    changes: int
+    unchanged: int
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether nothing was to be done, and nothing is left to a person."""
+        return not self.changes and not any(line.is_open for line in self.lines)
+
+    def count(self, action: Action) -> int:
+        """Return how many jobs ``action`` is told of."""
+        return len({line.job_id for line in self.lines if line.action is action})
+
+    @classmethod
+    def of(cls, steps: Sequence[Step]) -> SyncReport:
+        """Return the report of ``steps``."""
+        return cls(
+            lines=[line for step in steps for line in step.lines],
+            changes=sum(step.writes for step in steps),
+            unchanged=sum(
+                not (step.writes or step.lines or step.row.has_vanished) for step in steps
+            ),
+        )
 
 
-def line_of(entry: Entry) -> str:
+def in_words(line: Line) -> str:
     """Return ``updated   report: queue: "default" → "slow"``."""
-    words = [_told(change, entry.action) for change in entry.fields]
-    told = "; ".join([*words, *filter(None, [entry.note])])
-    return shown(f"{entry.action:<9} {entry.job_id}{': ' if told else ''}{told}")
+    words = [_told(change, line.action) for change in line.fields]
+    told = "; ".join([*words, *filter(None, [line.note])])
+    return _shown(f"{line.action:<9} {line.job_id}{': ' if told else ''}{told}")
 
 
 def summary_of(report: SyncReport) -> str:
     """Return ``1 created, 2 in conflict, 12 unchanged.``."""
     counts = [
-        f"{count} {words}" for action, words in _SUMMARY.items() if (count := report.count(action))
+        f"{count} {'in conflict' if action is Action.CONFLICT else action}"
+        for action in Action
+        if (count := report.count(action))
     ]
     return ", ".join([*counts, f"{report.unchanged} unchanged"]) + "."
 
@@ -51,15 +74,15 @@ def hints_for(report: SyncReport) -> Iterator[str]:
         yield "--adopt JOB_ID takes over a row that the code has not made."
     if report.count(Action.PAUSED):
         yield "dyncron_resume JOB_ID starts again what was pruned."
-    if any(entry.action is Action.VANISHED and entry.note for entry in report.entries):
+    if any(line.action is Action.VANISHED and line.note for line in report.lines):
         yield "--prune pauses what is no longer declared."
 
 
-def as_json(report: SyncReport, *, source: str, is_dry_run: bool) -> dict[str, Any]:
+def as_json(report: SyncReport, *, source: str, dry_run: bool) -> dict[str, Any]:
     """Return the report as one JSON object."""
     return {
         "source": source,
-        "dry_run": is_dry_run,
+        "dry_run": dry_run,
         "in_sync": report.is_in_sync,
         "counts": {
             **{action.value: report.count(action) for action in Action},
@@ -67,17 +90,17 @@ def as_json(report: SyncReport, *, source: str, is_dry_run: bool) -> dict[str, A
         },
         "jobs": [
             {
-                "job_id": entry.job_id,
-                "action": entry.action.value,
-                "fields": {change.name: _as_json(change) for change in entry.fields},
-                "note": entry.note,
+                "job_id": line.job_id,
+                "action": line.action.value,
+                "fields": {change.name: _as_json(change) for change in line.fields},
+                "note": line.note,
             }
-            for entry in report.entries
+            for line in report.lines
         ],
     }
 
 
-def shown(text: str) -> str:
+def _shown(text: str) -> str:
     """Return ``text`` fit for a terminal, whatever SQL has put into it."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..core.fields import DAY_OF_MONTH, DAY_OF_WEEK, FieldKind
-from .entries import CannotImport
+from ...core.fields import DAY_OF_MONTH, DAY_OF_WEEK, FieldKind
+from ..entries import CannotImport
 
 _WEEK = 7
 _LAST_DAY = 31

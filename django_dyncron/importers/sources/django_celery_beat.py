@@ -10,15 +10,15 @@ from typing import Any
 
 from django.conf import settings
 
-from ..core.exceptions import storable
-from ..core.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH
-from ..core.schedule import CronSchedule
-from .celery_crontab import CeleryCrontab
-from .entries import CannotImport, Entry, LeftOut, Runs, Source
-from .fitting import fitting_options, named_arguments, usual_queue
-from .intervals import in_words, interval_expression, interval_runs
-from .single import before, between, limited, run_once_at
-from .tables import Row, moment, read_table
+from ...core.exceptions import storable
+from ...core.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH
+from ...core.schedule import CronSchedule
+from ..entries import CannotImport, Entry, LeftOut, Runs, Source
+from ._celery_crontab import CeleryCrontab
+from ._intervals import in_words, interval_expression, interval_runs
+from ._limits import between, end_before, limited, run_once_at
+from ._tables import Row, moment, read_table
+from ._task_calls import fitting_options, named_arguments, usual_queue
 
 _TASKS = "django_celery_beat_periodictask"
 _SCHEDULES = {
@@ -232,7 +232,7 @@ class _Reader:
                     "first that its crontab names."
                 )
         if expires:
-            values["ends_at"] = before(expires)
+            values["ends_at"] = end_before(expires)
             if start and start >= values["ends_at"]:
                 raise CannotImport("It expires before it starts.")
         if not self._task.get("one_off") or self._runs is None:

@@ -42,7 +42,7 @@ _OPEN = (Action.CONFLICT, Action.TAKEN, Action.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Line:
     """A line of the report about one job."""
 
     job_id: str
@@ -65,7 +65,7 @@ class Step:
 
     row: CronJob
     values: Mapping[str, Any] = field(default_factory=dict)
-    entries: Sequence[Entry] = ()
+    lines: Sequence[Line] = ()
     is_new: bool = False
 
     @property
@@ -85,7 +85,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Choices:
     """What whoever syncs decides: ``source`` is the name of this code base.
 
     Of the jobs in ``adopt`` the row is taken over, of those in ``take_code`` every conflict is
@@ -98,17 +98,19 @@ class Wishes:
     prune: bool = False
 
 
-def plan(declared: Iterable[Declared], rows: Iterable[CronJob], wishes: Wishes) -> list[Step]:
+def make_plan(
+    declared: Iterable[Declared], rows: Iterable[CronJob], choices: Choices
+) -> list[Step]:
     """Return a step for each declared job and each vanished one, in order of job id."""
     by_id = {row.job_id: row for row in rows}
     steps = [
-        _create(each, wishes)
+        _create(each, choices)
         if (row := by_id.pop(each.row.job_id, None)) is None
-        else _meet(each, row, wishes)
+        else _meet(each, row, choices)
         for each in declared
     ]
     left = [row for row in by_id.values() if row.origin == Origin.CODE]
-    steps += [_let_go(row, wishes) for row in left if _source_of(row) in (None, wishes.source)]
+    steps += [_let_go(row, choices) for row in left if _source_of(row) in (None, choices.source)]
     return in_order(steps)
 
 
@@ -117,68 +119,68 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: step.row.job_id)
 
 
-def _create(declared: Declared, wishes: Wishes) -> Step:
+def _create(declared: Declared, choices: Choices) -> Step:
     row = copy(declared.row)
     row.origin = Origin.CODE.value
-    row.declaration = _declaration(declared.values(), wishes)
+    row.declaration = _declaration(declared.values(), choices)
     note = "" if row.is_active else "paused, as it is declared"
-    return Step(row, entries=[Entry(row.job_id, Action.CREATED, note=note)], is_new=True)
+    return Step(row, lines=[Line(row.job_id, Action.CREATED, note=note)], is_new=True)
 
 
-def _meet(declared: Declared, row: CronJob, wishes: Wishes) -> Step:
+def _meet(declared: Declared, row: CronJob, choices: Choices) -> Step:
     """Return what becomes of a row that is there already."""
-    if row.origin == Origin.CODE and _source_of(row) in (None, wishes.source):
-        return _update(declared, row, wishes)
-    if row.job_id not in wishes.adopt:
+    if row.origin == Origin.CODE and _source_of(row) in (None, choices.source):
+        return _update(declared, row, choices)
+    if row.job_id not in choices.adopt:
         maker = _MAKERS.get(Origin(row.origin)) if row.origin in list(Origin) else None
         maker = maker or f'declared by the code base "{_source_of(row) or ""}"'
-        return Step(row, entries=[Entry(row.job_id, Action.TAKEN, note=f"the row is {maker}")])
+        return Step(row, lines=[Line(row.job_id, Action.TAKEN, note=f"the row is {maker}")])
     merged = merge(row, {}, declared.values(), takes_code=True)
     values = {change.name: change.new for change in merged.updates} | {
         "origin": Origin.CODE.value,
-        "declaration": _declaration(merged.remembered, wishes),
+        "declaration": _declaration(merged.remembered, choices),
         "has_vanished": False,
     }
     note = "" if row.is_active else "it stays paused"
-    return Step(row, values, [Entry(row.job_id, Action.ADOPTED, merged.updates, note)])
+    return Step(row, values, [Line(row.job_id, Action.ADOPTED, merged.updates, note)])
 
 
-def _update(declared: Declared, row: CronJob, wishes: Wishes) -> Step:
+def _update(declared: Declared, row: CronJob, choices: Choices) -> Step:
     base = _base_of(row)
-    takes_code = row.job_id in wishes.take_code
+    takes_code = row.job_id in choices.take_code
     merged = merge(row, from_json(base), declared.values(), takes_code=takes_code)
     values: dict[str, Any] = {change.name: change.new for change in merged.updates}
-    declaration = _declaration(merged.remembered, wishes)
+    declaration = _declaration(merged.remembered, choices)
     if not same(row.declaration, declaration):
         values["declaration"] = declaration
-    entries = []
+    lines = []
     if row.has_vanished:
         values["has_vanished"] = False
-        entries.append(Entry(row.job_id, Action.RETURNED))
+        lines.append(Line(row.job_id, Action.RETURNED))
     if merged.updates:
-        entries.append(Entry(row.job_id, Action.UPDATED, merged.updates))
+        lines.append(Line(row.job_id, Action.UPDATED, merged.updates))
     if merged.conflicts:
         note = _faults(row, values)
-        entries.append(Entry(row.job_id, Action.CONFLICT, merged.conflicts, note))
+        lines.append(Line(row.job_id, Action.CONFLICT, merged.conflicts, note))
     if not row.is_active and row.pause_reason == PRUNED:
         note = "it was pruned and is declared again"
-        entries.append(Entry(row.job_id, Action.PAUSED, note=note))
-    if values and not entries:
+        lines.append(Line(row.job_id, Action.PAUSED, note=note))
+    if values and not lines:
         # Somebody has made the row so before the code asked for it.
-        entries.append(Entry(row.job_id, Action.UPDATED, note="the row was so already"))
-    return Step(row, values, entries)
+        lines.append(Line(row.job_id, Action.UPDATED, note="the row was so already"))
+    return Step(row, values, lines)
 
 
-def _let_go(row: CronJob, wishes: Wishes) -> Step:
+def _let_go(row: CronJob, choices: Choices) -> Step:
     """Return what becomes of a row that nobody declares any more."""
     values: dict[str, Any] = {} if row.has_vanished else {"has_vanished": True}
     if not row.is_active:
         # Told once: it does no harm.
-        return Step(row, values, [Entry(row.job_id, Action.VANISHED)] if values else [])
-    if wishes.prune:
+        return Step(row, values, [Line(row.job_id, Action.VANISHED)] if values else [])
+    if choices.prune:
         values |= {"is_active": False, "pause_reason": PRUNED}
-        return Step(row, values, [Entry(row.job_id, Action.PRUNED)])
-    return Step(row, values, [Entry(row.job_id, Action.VANISHED, note="it still runs")])
+        return Step(row, values, [Line(row.job_id, Action.PRUNED)])
+    return Step(row, values, [Line(row.job_id, Action.VANISHED, note="it still runs")])
 
 
 def _faults(row: CronJob, values: Mapping[str, Any]) -> str:
@@ -195,8 +197,8 @@ def _faults(row: CronJob, values: Mapping[str, Any]) -> str:
     return ""
 
 
-def _declaration(fields: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
-    return {"source": wishes.source, "fields": to_json(fields)}
+def _declaration(fields: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
+    return {"source": choices.source, "fields": to_json(fields)}
 
 
 def _base_of(row: CronJob) -> Mapping[str, Any]:

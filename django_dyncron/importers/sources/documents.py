@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db import models
 
-from ..core.exceptions import storable
-from ..models import CronJob
-from ..spelling import did_you_mean
-from .entries import Entry, Source, SourceError
+from ...core.exceptions import storable
+from ...models import CronJob
+from ...spelling import did_you_mean
+from ..entries import Entry, Source, SourceError
 
 FORMAT = "django-dyncron"
 VERSION = 1
@@ -41,7 +41,7 @@ def read_json(text: str) -> Source:
 def read_yaml(text: str) -> Source:
     """Read a YAML document of plain values. Raises :class:`SourceError` if it is none of ours."""
     try:
-        from .yaml_loading import YAMLError, load_yaml
+        from ._yaml_loading import YAMLError, load_yaml
     except ImportError as error:
         raise SourceError(
             "Reading YAML needs PyYAML: pip install 'django-dyncron[yaml]', or use JSON."

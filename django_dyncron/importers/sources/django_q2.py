@@ -11,18 +11,18 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from ..core.exceptions import InvalidCronExpression
-from ..core.fields import MONTH
-from ..core.schedule import CronSchedule
-from ..core.zones import load_zone
-from .calendar_steps import local_steps, yearly_steps
-from .entries import CannotImport, Entry, LeftOut, Runs, Source, SourceError
-from .fitting import named_arguments
-from .intervals import in_words, interval_expression, interval_runs
-from .literals import keyword_arguments, positional_arguments
-from .respelling import spell
-from .single import between, limited, run_once_at
-from .tables import Row, moment, read_table
+from ...core.exceptions import InvalidCronExpression
+from ...core.fields import MONTH
+from ...core.schedule import CronSchedule
+from ...core.zones import load_zone
+from ..entries import CannotImport, Entry, LeftOut, Runs, Source, SourceError
+from ._calendar_steps import local_steps, yearly_steps
+from ._intervals import in_words, interval_expression, interval_runs
+from ._limits import between, limited, run_once_at
+from ._literals import keyword_arguments, positional_arguments
+from ._respelling import spell
+from ._tables import Row, moment, read_table
+from ._task_calls import named_arguments
 
 _TABLE = "django_q_schedule"
 _TITLE = "django-q2"

@@ -1,8 +1,10 @@
-"""Cron jobs named on the command line: all of them are there, or nothing is done."""
+"""Which cron jobs are meant on the command line: all, or those named if all of them are there."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from collections.abc import Sequence
+from typing import Any
 
 from django.core.management.base import CommandError
 from django.db.models import QuerySet
@@ -13,6 +15,19 @@ from ..spelling import did_you_mean
 _LOOKED_AT = 2_000
 """So many job ids are compared with a wrong one: of a million it would take a minute."""
 _BEGINNING = 2
+
+
+def add_choice(parser: ArgumentParser, everything: str) -> None:
+    """Let some cron jobs be named, or all be meant, which ``everything`` explains."""
+    parser.add_argument("job_ids", nargs="*", metavar="JOB_ID", help="A cron job.")
+    parser.add_argument("--all", action="store_true", help=everything)
+
+
+def means_all(options: dict[str, Any]) -> bool:
+    """Tell whether all cron jobs are meant; raise :class:`CommandError` if that is unclear."""
+    if options["all"] == bool(options["job_ids"]):
+        raise CommandError("Name cron jobs, or give --all.")
+    return bool(options["all"])
 
 
 def jobs_named(job_ids: Sequence[str], using: str) -> QuerySet[CronJob]:

@@ -15,13 +15,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from ..core.exceptions import InvalidCronExpression
-from ..core.expression import MAX_LENGTH
-from ..core.fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, HOUR, MINUTE, MONTH, FieldKind
-from ..core.schedule import CronSchedule
-from ..core.zones import load_zone
-from .entries import CannotImport
-from .respelling import spell, spell_both_days
+from ...core.exceptions import InvalidCronExpression
+from ...core.expression import MAX_LENGTH
+from ...core.fields import DAY_OF_MONTH, DAY_OF_WEEK, FIELD_KINDS, HOUR, MINUTE, MONTH, FieldKind
+from ...core.schedule import CronSchedule
+from ...core.zones import load_zone
+from ..entries import CannotImport
+from ._respelling import spell, spell_both_days
 
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAY = timedelta(days=1)

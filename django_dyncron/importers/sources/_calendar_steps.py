@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from .entries import Runs
+from ..entries import Runs
 
 
 def local_steps(first: datetime, zone: ZoneInfo, *, days: int = 0, months: int = 0) -> Runs:

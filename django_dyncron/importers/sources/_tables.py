@@ -8,7 +8,7 @@ from typing import Any
 from django.db import DatabaseError, connections
 from django.utils.dateparse import parse_datetime
 
-from .entries import SourceError
+from ..entries import SourceError
 
 Row = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""What the queue system of the project makes of a task from elsewhere."""
+"""How a job calls a task from elsewhere: by which arguments, on which queue, with which options."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..conf import get_settings, load_enqueuer
-from ..core.exceptions import EnqueueRefused, one_line
-from ..registry import resolve_task
-from .entries import CannotImport
+from ...conf import get_settings, load_enqueuer
+from ...core.exceptions import EnqueueRefused, one_line
+from ...registry import resolve_task
+from ..entries import CannotImport
 
 _BY_PLACE = inspect.Parameter.POSITIONAL_ONLY
 _BY_EITHER = inspect.Parameter.POSITIONAL_OR_KEYWORD
