@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 
 from .conf import ConfigurationError, get_settings, load_enqueuer, read_settings
 from .core.definitions import CronJobDefinition
-from .core.exceptions import EnqueueRefused, InvalidCronExpression, one_line
+from .core.exceptions import EnqueueRefused, InvalidCronExpression
 from .core.ping_targets import PingKind, ping_target, plain_url
 from .core.policies import OverlapPolicy
 from .core.schedule import CronSchedule
+from .core.text import one_line
 from .describe import error_text
 from .validators import validate_cron_expression, validate_payload, validate_time_zone
 
@@ -35,6 +36,17 @@ def check_job(job: CronJobDefinition) -> dict[str, list[str]]:
         for field, message in find(job):
             faults.setdefault(field, []).append(message)
     return faults
+
+
+def fault_words(error: ValidationError) -> list[str]:
+    """Return the messages of ``error``, each after its field."""
+    if not hasattr(error, "error_dict"):
+        return list(error.messages)
+    return [
+        message if field == NON_FIELD_ERRORS else f"{field}: {message}"
+        for field, messages in error.message_dict.items()
+        for message in messages
+    ]
 
 
 def check_ping_url(url: str) -> list[str]:

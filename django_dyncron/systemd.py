@@ -19,7 +19,7 @@ from .core.events import (
     TickFailed,
     TickResult,
 )
-from .core.exceptions import one_line
+from .core.text import one_line
 
 _logger = logging.getLogger("django_dyncron")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -16,7 +15,9 @@ from django.views.decorators.http import require_safe
 
 from .conf import ConfigurationError, database_alias, read_settings
 from .conf.errors import setting_path
-from .health import LONGEST_MAX_AGE, SHORTEST_MAX_AGE, Health, as_json, read_health_in_time
+from .health import Health, read_health_in_time
+from .health.max_age import read_max_age
+from .health.report import as_json
 
 _logger = logging.getLogger("django_dyncron")
 
@@ -38,7 +39,7 @@ def _outside_transactions(view: View) -> View:
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer 200 or 503 and JSON; see :func:`~django_dyncron.health.as_json` for what is in it.
+    """Answer 200 or 503 and the JSON of :func:`~django_dyncron.health.report.as_json`.
 
     401 for who lacks the ``HEALTH_TOKEN``, 400 for a ``max_age`` that makes no sense.
     """
@@ -89,14 +90,10 @@ def _max_age(request: HttpRequest) -> timedelta | None:
     text = request.GET.get("max_age")
     if text is None:
         return None
-    least, most = SHORTEST_MAX_AGE.total_seconds(), LONGEST_MAX_AGE.total_seconds()
     try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not least <= seconds <= most:
-        raise ValueError(f"max_age must be seconds from {least:.0f} to {most:.0f}")
-    return timedelta(seconds=seconds)
+        return read_max_age(text)
+    except ValueError as error:
+        raise ValueError(f"max_age must be {error}") from None
 
 
 def _answer(found: Health, *, reveals: bool) -> HttpResponse:

@@ -20,7 +20,7 @@ from .conf import (
 from .core.ports import Observer
 from .core.scheduler import DynamicScheduler
 from .logs import log_event
-from .telling import send_signals
+from .signal_sending import send_signals
 from .watchdog import KeepAlive, Watchdog
 
 

@@ -19,9 +19,10 @@ from uuid import UUID
 from .calling import call_task
 from .conf import get_settings, load_repository
 from .context import CurrentRun, enter_run, leave_run
-from .core.exceptions import StoreUnavailable, one_line
+from .core.exceptions import StoreUnavailable
 from .core.policies import RunStatus
 from .core.ports import IDurableCronJobRepository
+from .core.text import one_line
 from .once import Guard, Start, guard
 from .registry import resolve_task
 from .signals import DyncronSignal, run_failed, run_started, run_succeeded

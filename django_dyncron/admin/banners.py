@@ -12,7 +12,8 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
-from ..health import ReplicaState, read_replicas
+from ..health import ReplicaState
+from ..health.reading import read_replicas
 from ..models import Pause
 from ..pausing import current_pause
 from .database import Base

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 
 from .. import __version__
 from ..conf import database_alias, read_settings
-from ..health import with_database_time
+from ..health.reading import with_database_time
 from ..load import PlannedLoad, planned_load
 from ..models import CronJob, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in

@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import __version__
 from ..core.tzdata import tzdata_version
-from ..health import ReplicaState, judge_replica, with_database_time
+from ..health import ReplicaState
+from ..health.reading import judge_replica, with_database_time
 from ..models import Replica
 from ..outlook import JobState
 from .database import ReadOnlyMixin, SchedulerDatabaseMixin

@@ -11,10 +11,11 @@ from django.db import Error, transaction
 from django.db.models import QuerySet
 
 from ..conf import ConfigurationError, get_settings, load_enqueuers, load_repository
-from ..core.exceptions import one_line
+from ..core.text import one_line
+from ..job_checks import fault_words
 from ..models import CronJob
 from ..registry import declared_jobs
-from ..registry.declarations import fault_words, faults_of
+from ..registry.declarations import faults_of
 from .configuration import TAG
 
 MOST_READ = 10_000

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from .definitions import Run
-from .exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused, one_line
+from .exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused
 from .runs import Attempt, Outcome
+from .text import one_line
 
 
 async def attempt(enqueue: Callable[[Run], Awaitable[Any]], run: Run) -> Attempt:

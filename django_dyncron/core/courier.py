@@ -11,11 +11,11 @@ from uuid import UUID
 from .attempts import failed
 from .claims import Savepoint
 from .definitions import Run
-from .exceptions import one_line
 from .observers import Observers, isolated
 from .policies import Delivery, RunStatus
 from .ports import Clock, IRunJournal, ITaskEnqueuer
 from .runs import Attempt, Outcome, Record
+from .text import one_line
 
 LEASE = timedelta(seconds=60)
 """How long a claimed run belongs to the replica that claimed it."""

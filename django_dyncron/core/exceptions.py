@@ -84,32 +84,3 @@ class EnqueueRefused(EnqueueError):
     def __init__(self, message: str, *, field: str = "task_name") -> None:
         super().__init__(message)
         self.field = field
-
-
-def one_line(error: BaseException, *, with_type: bool = False) -> str:
-    """Return an error as one readable line, with its type where the words may not say enough."""
-    try:
-        text = storable(" ".join(str(error).split()))
-    except Exception:
-        # A class whose words cannot be had is still named.
-        text = ""
-    if with_type or not text:
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return text
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error: in those below it databases quote whole rows."""
-    lines = storable(str(error)).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-def storable(text: str) -> str:
-    """Return ``text`` as any database can hold it: an error may quote anything.
-
-    PostgreSQL's text has no NUL, and a lone surrogate (a file name that is no text) no encoding.
-    """
-    if text.isascii() and "\0" not in text:
-        return text
-    replaced = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return replaced.encode("utf-8", "replace").decode("utf-8")

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from .definitions import Slot
 from .events import LockFailed
-from .exceptions import one_line
 from .observers import Observers
 from .policies import OnLockError
 from .ports import Clock, ILockProvider
+from .text import one_line
 
 _PATIENCE_SECONDS = 5.0
 """A lock that takes longer counts as an error: rows may be held locked meanwhile."""

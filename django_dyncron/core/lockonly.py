@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from .courier import LEASE
 from .definitions import CronJobDefinition, Run, Slot
 from .events import JobBroken, RunEnqueued, RunFailed, SignOfLife, TickResult
-from .exceptions import one_line
 from .parts import Parts
 from .planning import missed, schedule_for
 from .policies import Delivery, RunStatus
 from .ports import ICronJobRepository
 from .runs import Attempt, Outcome
+from .text import one_line
 from .upkeep import BEAT_SECONDS
 
 _INSTANT = timedelta(microseconds=1)

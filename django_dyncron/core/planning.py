@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 
 from .definitions import CronJobDefinition, aware_utc
-from .exceptions import InvalidCronExpression, one_line
+from .exceptions import InvalidCronExpression
 from .pauses import PausedSpan, Stretch, stretches
 from .policies import MisfirePolicy, OverlapPolicy, SkipReason
 from .schedule import CronSchedule
+from .text import one_line
 
 _INSTANT = timedelta(microseconds=1)
 _MINUTE = timedelta(minutes=1)

@@ -13,9 +13,10 @@ from asgiref.sync import sync_to_async
 
 from ..core.attempts import failed
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueError, EnqueueNotSent, one_line
+from ..core.exceptions import EnqueueError, EnqueueNotSent
 from ..core.ports import ITaskEnqueuer
 from ..core.runs import Attempt, Outcome
+from ..core.text import one_line
 from ._sending import Answer, Sending
 from ._threads import DaemonThreads
 

@@ -12,7 +12,8 @@ from celery.exceptions import QueueNotFound
 from django.db import close_old_connections
 from kombu.exceptions import OperationalError
 
-from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused
+from ..core.text import one_line
 
 _TRANSPORT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "redis": {"socket_connect_timeout": 5, "socket_timeout": 10},

@@ -77,7 +77,8 @@ def _read(queue_system: str, name: str, value: Any, readers: Mapping[str, Reader
         return readers[name](value)
     except ValueError as error:
         message = gettext_noop("The option %(name)r must be %(wanted)s, not %(value)s.")
-        values = {"name": name, "wanted": error.args[0], "value": repr(value)}
+        wanted = error.args[0] if error.args else Phrase(gettext_noop("something else"))
+        values = {"name": name, "wanted": wanted, "value": repr(value)}
         raise EnqueueRefused(Phrase(message, values), field="options") from error
 
 

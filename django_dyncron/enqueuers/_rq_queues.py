@@ -14,7 +14,8 @@ from rq import Queue
 from rq.queue import EnqueueData
 from rq.serializers import resolve_serializer
 
-from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueError, EnqueueNotSent, EnqueueRefused
+from ..core.text import one_line
 from ._admin_pages import admin_page
 
 _SECONDS = 5.0

@@ -11,8 +11,9 @@ from django.db import close_old_connections, router
 
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused
 from ..core.phrases import Phrase, gettext_noop
+from ..core.text import one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ._admin_pages import admin_page
 from ._broker import BrokerTaskEnqueuer

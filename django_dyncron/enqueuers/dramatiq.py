@@ -13,8 +13,9 @@ from dramatiq.brokers.stub import StubBroker
 
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused
 from ..core.phrases import Phrase, gettext_noop, sentences
+from ..core.text import one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ..spelling import did_you_mean
 from ._broker import BrokerTaskEnqueuer

@@ -17,8 +17,9 @@ from huey.storage import BlackHoleStorage, MemoryStorage
 
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused
 from ..core.phrases import Phrase, either, gettext_noop
+from ..core.text import one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from ._broker import BrokerTaskEnqueuer
 from ._options import Reader, read_options, whole

@@ -21,10 +21,11 @@ from ..calling import call_task
 from ..context import CurrentRun
 from ..core.attempts import failed
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueError, EnqueueNotSent, StoreUnavailable, one_line
+from ..core.exceptions import EnqueueError, EnqueueNotSent, StoreUnavailable
 from ..core.policies import RunKind
 from ..core.ports import IRunJournal, ITaskEnqueuer
 from ..core.runs import Attempt, Outcome
+from ..core.text import one_line
 from ..registry import bind_payload, resolve_task
 from ._threads import DaemonThreads
 

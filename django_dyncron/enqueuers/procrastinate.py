@@ -16,8 +16,9 @@ from psycopg_pool import PoolTimeout
 
 from ..context import CurrentRun
 from ..core.definitions import Run
-from ..core.exceptions import EnqueueNotSent, EnqueueRefused, one_line
+from ..core.exceptions import EnqueueNotSent, EnqueueRefused
 from ..core.phrases import Phrase, gettext_noop
+from ..core.text import one_line
 from ..registry import bind_payload, import_task_module, is_allowed, is_task_module, resolve_task
 from . import procrastinate_worker
 from ._admin_pages import admin_page

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ..core.exceptions import InvalidCronExpression
 from ..core.planning import PlanningRules, schedule_for
 from ..core.schedule import CronSchedule
+from ..core.text import printable
 from ..models import CronJob
 
 _POLICIES = (
@@ -38,7 +39,7 @@ def write_crontab(jobs: Iterable[CronJob], rules: PlanningRules, manage: str) ->
         try:
             schedule = schedule_for(job.definition(), rules)
         except InvalidCronExpression as error:
-            lines.append(f"# Left out: {_one_line(str(error))}")
+            lines.append(f"# Left out: {printable(str(error))}")
             continue
         if schedule.time_zone != zone:
             zone = schedule.time_zone
@@ -48,8 +49,8 @@ def write_crontab(jobs: Iterable[CronJob], rules: PlanningRules, manage: str) ->
 
 
 def _comments(job: CronJob) -> Iterator[str]:
-    yield _one_line(job.job_id)
-    yield from map(_one_line, job.description.splitlines())
+    yield printable(job.job_id)
+    yield from map(printable, job.description.splitlines())
     if job.starts_at:
         yield f"Not before {job.starts_at:%Y-%m-%dT%H:%MZ}: add this line then."
     if job.ends_at:
@@ -73,7 +74,3 @@ def _entry(job: CronJob, schedule: CronSchedule, manage: str) -> Iterator[str]:
         yield line
     else:
         yield f"# Paused: {line}"
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)

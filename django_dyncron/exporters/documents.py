@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from ..core.text import iso_utc
 from ..importers.sources.documents import FORMAT, REQUIRED, VERSION, document_fields
 from ..models import CronJob
 
@@ -30,5 +31,5 @@ def _as_json(job: CronJob) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return iso_utc(value)
     return value

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from .. import __version__
+from ..core.text import printable
 from ..core.tzdata import tzdata_version
-from ..core.upkeep import BEAT_SECONDS
 from .reading import (
     Figures,
     Unreadable,
@@ -19,11 +19,8 @@ from .reading import (
     read_figures,
 )
 from .values import MOST, Finding, Health, Jobs, ReplicaHealth, ReplicaState
-from .words import counted, duration, listed, moment, printable
+from .words import counted, duration, listed, moment
 
-SHORTEST_MAX_AGE = timedelta(seconds=BEAT_SECONDS + 5)
-"""With less, a replica would be called silent between two of its signs of life."""
-LONGEST_MAX_AGE = timedelta(days=366)
 _MISSED_FOR = timedelta(days=7)
 """Whoever did not look for a silent replica by then did not expect it back."""
 _MOST_SKEW = timedelta(seconds=5)

@@ -12,10 +12,11 @@ from django.db.models.functions import Now
 
 from ..conf import database_alias, read_settings
 from ..core.policies import RunStatus
+from ..core.text import one_line
 from ..models import CronJob, CronRun, Pause, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in
 from ..repositories.horizon import look_ahead
-from .values import MOST, Jobs, Overdue, PausedSince, ReplicaHealth, ReplicaState
+from .values import MOST, Jobs, PausedSince, ReplicaHealth, ReplicaState, Waiting
 
 _REPLICAS = 100
 """So many, the ones last heard of; those that stopped long ago are forgotten anyway."""
@@ -36,11 +37,11 @@ class Figures:
     skew: timedelta
     replicas: tuple[Replica, ...]
     wanted: Replica | None
-    overdue: Overdue
+    overdue: Waiting
     broken: Jobs
     failing: Jobs
     waiting_runs: int
-    undelivered: Overdue
+    undelivered: Waiting
     paused: PausedSince | None
     next_due_at: datetime | None
     is_idle: bool
@@ -109,7 +110,11 @@ def judge_replica(
 
 
 def _read_again_if_disconnected(using: str, replica_id: str | None) -> Figures:
-    """Read; once more if the connection may have been closed while nobody used it."""
+    """Read; once more if the connection may have been closed while nobody used it.
+
+    Not as the repository does it: a probe does not connect twice in vain, and it may be asked
+    inside a transaction, whose connection is not its own to close.
+    """
     connection = connections[using]
     was_open = connection.connection is not None and not connection.in_atomic_block
     try:
@@ -165,21 +170,21 @@ def _jobs(rows: QuerySet[CronJob]) -> Jobs:
     return Jobs(len(found), tuple(sorted(found)[:_NAMED]))
 
 
-def _overdue(rows: QuerySet[CronJob], now: datetime) -> Overdue:
+def _overdue(rows: QuerySet[CronJob], now: datetime) -> Waiting:
     count = _count(rows)
     if not count:
-        return Overdue()
+        return Waiting()
     try:
         oldest = rows.order_by("due_at").values_list("job_id", "due_at").first()
     except (ValueError, OverflowError):
         # What was written by hand is no moment. The next tick marks the row as broken.
         oldest = None
     if oldest is None or oldest[1] is None:
-        return Overdue(count)
-    return Overdue(count, oldest[0], oldest[1], now - oldest[1])
+        return Waiting(count)
+    return Waiting(count, oldest[0], oldest[1], now - oldest[1])
 
 
-def _undelivered(runs: QuerySet[CronRun], now: datetime) -> Overdue:
+def _undelivered(runs: QuerySet[CronRun], now: datetime) -> Waiting:
     """Return the runs whose queue did not take them, however often it was asked."""
     # Along the index of leases, of which there are as many as unfinished runs. What waits for a
     # thread of a local pool has no error.
@@ -191,9 +196,9 @@ def _undelivered(runs: QuerySet[CronRun], now: datetime) -> Overdue:
     ).exclude(error="")
     found = list(refused.order_by("created_at").values_list("job_id", "created_at")[:MOST])
     if not found:
-        return Overdue()
+        return Waiting()
     job_id, since = found[0]
-    return Overdue(len(found), job_id, lateness=now - since)
+    return Waiting(len(found), job_id, lateness=now - since)
 
 
 def _paused(using: str) -> PausedSince | None:
@@ -202,7 +207,7 @@ def _paused(using: str) -> PausedSince | None:
 
 
 def _unreadable(using: str, error: Error) -> Unreadable:
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = one_line(error)
     is_about_schema = isinstance(error, ProgrammingError) or "no such" in text
     if is_about_schema and _lacks_tables(using):
         return Unreadable("tables_missing", f"Database {using!r} lacks tables: {text}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from ..core.text import iso_utc
 from .values import MOST, Finding, Health, ReplicaHealth, ReplicaState
 
 
@@ -101,7 +102,7 @@ def _findings(findings: Iterable[Finding], reveals: bool) -> list[dict[str, str]
 
 
 def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if moment is None else iso_utc(moment)
 
 
 def _seconds(span: timedelta | None) -> float | None:

@@ -35,7 +35,7 @@ class ReplicaHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class Overdue:
+class Waiting:
     """Slots that nobody has claimed, or runs that no queue has taken, although it is high time.
 
     The oldest one by its job; ``slot`` is ``None`` for a run.
@@ -92,11 +92,11 @@ class Health:
     warnings: tuple[Finding, ...] = ()
     read_at: datetime | None = None
     replicas: tuple[ReplicaHealth, ...] = ()
-    overdue: Overdue = Overdue()
+    overdue: Waiting = Waiting()
     broken: Jobs = Jobs()
     failing: Jobs = Jobs()
     waiting_runs: int = 0
-    undelivered: Overdue = Overdue()
+    undelivered: Waiting = Waiting()
     paused: PausedSince | None = None
     next_due_at: datetime | None = None
     skew: timedelta = timedelta(0)

@@ -36,8 +36,3 @@ def listed(names: Sequence[str]) -> str:
     """Return the first few names and how many more there are."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def printable(text: str) -> str:
-    """Return text on one line without what would move a terminal's cursor: anybody names jobs."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -17,7 +17,7 @@ from ..core.exceptions import InvalidCronExpression
 from ..core.schedule import CronSchedule
 from ..models import CronJob, Origin
 from ..outlook import planning_rules
-from ..syncing.merging import same
+from ..stored_values import same
 from .comparing import SHOWN, Comparison, compare
 from .entries import Entry, LeftOut, Source
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from ..core.text import iso_utc, printable
 from .comparing import SHOWN, Difference
 from .plan import Action, ImportPlan, PlannedGap, PlannedJob
 
@@ -28,8 +29,7 @@ _IS = {
 def in_words(plan: ImportPlan, *, dry_run: bool) -> Iterator[str]:
     """Yield the lines of the report."""
     for line in _lines(plan, dry_run=dry_run):
-        # Names are somebody else's, and this goes to a terminal.
-        yield "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+        yield printable(line)
 
 
 def _lines(plan: ImportPlan, *, dry_run: bool) -> Iterator[str]:
@@ -120,12 +120,7 @@ def _times(moments: Sequence[datetime]) -> str:
 
 
 def _time(moment: datetime) -> str:
-    return (
-        moment.astimezone(UTC)
-        .isoformat(timespec="auto")
-        .replace(":00+00:00", "Z")
-        .replace("+00:00", "Z")
-    )
+    return iso_utc(moment, "auto" if moment.second or moment.microsecond else "minutes")
 
 
 def as_json(plan: ImportPlan, *, dry_run: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.models import QuerySet
 
-from ..core.exceptions import one_line
+from ..core.text import one_line
 from ..models import CronJob
 from .entries import Source, SourceError
 from .plan import Action, Choices, ImportPlan, job_ids, make_plan, tell_runs, unmatched

@@ -12,8 +12,8 @@ from .. import __version__, signals
 from ..core.definitions import Run
 from ..core.events import Event, TickResult
 from ..core.policies import OnLockError, RunStatus, SkipReason
+from ..signal_sending import signals_of
 from ..signals import DyncronSignal
-from ..telling import signals_of
 
 _LATENESS_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400)
 _TICK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

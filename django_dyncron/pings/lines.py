@@ -8,7 +8,7 @@ from queue import Empty, Full, Queue
 from time import monotonic
 from zlib import crc32
 
-from ..core.exceptions import one_line
+from ..core.text import one_line
 from .sending import Ping, log_dropped, log_unsent, send_all
 
 LAST_WORDS_SECONDS = 5.0

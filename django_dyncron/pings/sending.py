@@ -29,8 +29,8 @@ from django.db import Error, connections
 
 from .. import __version__
 from ..conf import database_alias, get_settings
-from ..core.exceptions import one_line
 from ..core.ping_targets import PingKind, ping_target
+from ..core.text import one_line
 from ..models import CronJob, CronRun
 
 _TIMEOUT_SECONDS = 5.0

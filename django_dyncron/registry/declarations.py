@@ -9,10 +9,11 @@ import json
 from datetime import date, datetime
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import DateTimeField
 
-from ..core.exceptions import one_line
+from ..core.text import one_line
+from ..job_checks import fault_words
 from ..models import CronJob
 from .jobs import DeclaredJob
 
@@ -54,17 +55,6 @@ def faults_of(job: DeclaredJob) -> list[str]:
     except ValidationError as error:
         return fault_words(error)
     return []
-
-
-def fault_words(error: ValidationError) -> list[str]:
-    """Return the messages of ``error``, each after its field."""
-    if not hasattr(error, "error_dict"):
-        return list(error.messages)
-    return [
-        message if field == NON_FIELD_ERRORS else f"{field}: {message}"
-        for field, messages in error.message_dict.items()
-        for message in messages
-    ]
 
 
 def _as_json(value: Any) -> Any:

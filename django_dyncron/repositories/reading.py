@@ -12,8 +12,8 @@ from django.db.models.expressions import Combinable
 
 from ..core.claims import ClaimOrder
 from ..core.definitions import CronJobDefinition
-from ..core.exceptions import one_line
 from ..core.planning import JobPlan
+from ..core.text import one_line
 from ..core.tzdata import tzdata_version
 from ..models import DEFINITION_FIELDS, NEEDS_PLANNING, SCHEDULE_FIELDS, CronJob
 from .dialects import BatchRow

@@ -9,9 +9,9 @@ from typing import Any
 from django.db import connections, transaction
 
 from ..core.definitions import Run
-from ..core.exceptions import storable
 from ..core.policies import RunKind, RunStatus
 from ..core.runs import Record
+from ..core.text import storable
 from ..models import CronRun
 from .dialects import Dialect, Row, dialect_of
 from .notes import JobNotes, job_note

@@ -9,8 +9,8 @@ from django.db import connections, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce, Now
 
-from ..core.exceptions import storable
 from ..core.policies import RunStatus
+from ..core.text import storable
 from ..models import CronJob, CronRun
 from .dialects import dialect_of
 from .notes import JobNotes, job_note

@@ -10,9 +10,10 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from ..job_checks import fault_words
 from ..models import CronJob, Origin
-from ..registry.declarations import fault_words
-from .merging import FieldChange, from_json, merge, same, to_json
+from ..stored_values import same
+from .merging import FieldChange, from_json, merge, to_json
 
 PRUNED = "No longer declared in code."
 """The reason of the pause when a vanished job is pruned."""

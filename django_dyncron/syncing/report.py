@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.text import printable
 from ..registry.declarations import OBJECTS
-from .merging import FieldChange, same, to_json
+from ..stored_values import same
+from .merging import FieldChange, to_json
 from .plan import Action, Line, Step
 
 _SECRET = (*OBJECTS, "ping_url")
@@ -53,7 +55,7 @@ def in_words(line: Line) -> str:
     """Return ``updated   report: queue: "default" → "slow"``."""
     words = [_told(change, line.action) for change in line.fields]
     told = "; ".join([*words, *filter(None, [line.note])])
-    return _shown(f"{line.action:<9} {line.job_id}{': ' if told else ''}{told}")
+    return printable(f"{line.action:<9} {line.job_id}{': ' if told else ''}{told}")
 
 
 def summary_of(report: SyncReport) -> str:
@@ -98,11 +100,6 @@ def as_json(report: SyncReport, *, source: str, dry_run: bool) -> dict[str, Any]
             for line in report.lines
         ],
     }
-
-
-def _shown(text: str) -> str:
-    """Return ``text`` fit for a terminal, whatever SQL has put into it."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _told(change: FieldChange, action: Action) -> str:

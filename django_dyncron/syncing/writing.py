@@ -11,10 +11,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, connections, transaction
 from django.db.models import Q
 
-from ..core.exceptions import DyncronError, first_line, one_line
+from ..core.exceptions import DyncronError
+from ..core.text import first_line, one_line
+from ..job_checks import fault_words
 from ..models import CronJob, Origin
 from ..registry import DeclaredJob
-from ..registry.declarations import fault_words, row_of
+from ..registry.declarations import row_of
 from ..repositories.dialects import dialect_of
 from ..repositories.reading import is_about_a_value
 from ..spelling import did_you_mean

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from ..core.claims import ClaimedBatch, ClaimOrder, Heartbeat, Horizon, Sweep, SweepOrder
 from ..core.definitions import CronJobDefinition, Run
-from ..core.exceptions import storable
 from ..core.pauses import PausedSpan
 from ..core.policies import RunKind, RunStatus
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
+from ..core.text import storable
 from .rows import StoredRow, StoredRun, inputs, seen
 from .tables import IN_HAND, Tables, move, note_last_run
 

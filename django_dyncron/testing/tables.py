@@ -10,11 +10,11 @@ from uuid import UUID
 
 from ..core.claims import ClaimOrder, StoredJob, SweepOrder
 from ..core.definitions import CronJobDefinition, Run, Slot, range_id
-from ..core.exceptions import storable
 from ..core.leases import close_expired
 from ..core.planning import JobPlan, PlannedRun, without_overlap
 from ..core.policies import UNFINISHED, MisfirePolicy, OverlapPolicy, RunKind, RunStatus
 from ..core.runs import Record
+from ..core.text import storable
 from .rows import StoredRow, StoredRun
 
 IN_HAND = (RunStatus.CLAIMED, RunStatus.RUNNING)

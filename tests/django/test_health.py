@@ -19,12 +19,12 @@ from django_dyncron.core.tzdata import tzdata_version
 from django_dyncron.health import (
     Health,
     ReplicaState,
-    duration,
     in_time,
     read_health,
     read_health_in_time,
     reading,
 )
+from django_dyncron.health.words import duration
 from django_dyncron.models import CronJob, CronRun, Pause, Replica
 from tests.spending import counted
 
@@ -242,7 +242,7 @@ def test_a_pause_of_everything_is_a_warning() -> None:
     health = read_health()
     assert codes(health) == ([], ["everything_paused"])
     assert health.warnings[0].text == (
-        "Everything is paused since 2026-11-30 11:00:00Z by ann: deploy [2J."
+        "Everything is paused since 2026-11-30 11:00:00Z by ann: deploy\\x1b[2J."
     )
     assert health.paused is not None
     assert health.paused.since == NOON - timedelta(hours=1)

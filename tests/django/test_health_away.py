@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connections
 
-from django_dyncron.health import Health, as_json, read_health, read_health_in_time
+from django_dyncron.health import Health, read_health, read_health_in_time
+from django_dyncron.health.report import as_json
 from tests.databases import database_alias
 
 if TYPE_CHECKING:

@@ -140,6 +140,18 @@ def test_options_are_refused_in_german(german: None, options: dict[str, Any], wo
     assert error_text(caught.value) == words
 
 
+def test_an_option_is_refused_although_its_reader_does_not_say_why(german: None) -> None:
+    def read(value: Any) -> Any:
+        raise ValueError
+
+    with pytest.raises(EnqueueRefused) as caught:
+        read_options("Pigeon", {"colour": 7}, {"colour": read})
+    assert str(caught.value) == "The option 'colour' must be something else, not 7."
+    assert error_text(caught.value) == (
+        "Die Option 'colour' darf nicht 7 sein, erlaubt ist etwas anderes."
+    )
+
+
 @pytest.mark.django_db
 class TestAdminInGerman:
     """Asked for by the browser, as ``LocaleMiddleware`` understands it."""

@@ -26,8 +26,8 @@ from django_dyncron.enqueuers.local import LocalTaskEnqueuer
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.once import runs_once
 from django_dyncron.repositories.orm import DjangoCronJobRepository
+from django_dyncron.signal_sending import send_signals
 from django_dyncron.signals import DyncronSignal
-from django_dyncron.telling import send_signals
 from django_dyncron.testing import FakeClock, InMemoryRepository, ListRepository, RecordingEnqueuer
 from django_dyncron.wiring import open_scheduler
 from django_dyncron.worker import Work

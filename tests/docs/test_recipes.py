@@ -22,7 +22,7 @@ django.setup()
 from django_dyncron.core.definitions import Run
 from django_dyncron.core.events import *
 from django_dyncron.logs import log_event
-from django_dyncron.telling import send_signals
+from django_dyncron.signal_sending import send_signals
 SIX = datetime(2026, 11, 30, 6, 0, tzinfo=UTC)
 def run(number, job_id="nightly-report"):
     payload = {{"key": "of nobody's business"}}

@@ -16,9 +16,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from django_dyncron import views
-from django_dyncron.health import Health, ReplicaState, read_health
-from django_dyncron.management.commands import dyncron_status
+from django_dyncron.health import Health, ReplicaState, max_age, read_health
 from django_dyncron.models import Replica
 from tests.integration.cluster import Cluster, Process, stopwatch, wait_until
 
@@ -32,8 +30,7 @@ MAX_AGE = 3.0
 def cluster(postgres_cluster: Cluster, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A cluster whose database is also this process's, where a sign of life ages quickly."""
     settings.DYNCRON = {"DATABASE": postgres_cluster.alias}
-    for module in (views, dyncron_status):
-        monkeypatch.setattr(module, "SHORTEST_MAX_AGE", timedelta(seconds=1))
+    monkeypatch.setattr(max_age, "SHORTEST_MAX_AGE", timedelta(seconds=1))
     return postgres_cluster
 
 

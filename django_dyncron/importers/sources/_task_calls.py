@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...conf import get_settings, load_enqueuer
-from ...core.exceptions import EnqueueRefused, one_line
+from ...core.exceptions import EnqueueRefused
+from ...core.text import one_line
 from ...registry import resolve_task
 from ..entries import CannotImport
 

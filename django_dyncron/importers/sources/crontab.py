@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from ...core.exceptions import InvalidCronExpression, storable
+from ...core.exceptions import InvalidCronExpression
 from ...core.schedule import CronSchedule
+from ...core.text import storable
 from ...core.zones import load_zone
 from ...outlook import planning_rules
 from ..entries import Entry, LeftOut, Source, SourceError

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.conf import settings
 
-from ...core.exceptions import storable
 from ...core.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH
 from ...core.schedule import CronSchedule
+from ...core.text import storable
 from ..entries import CannotImport, Entry, LeftOut, Runs, Source
 from ._celery_crontab import CeleryCrontab
 from ._intervals import in_words, interval_expression, interval_runs

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import models
 
-from ...core.exceptions import storable
+from ...core.text import storable
 from ...models import CronJob
 from ...spelling import did_you_mean
 from ..entries import Entry, Source, SourceError

@@ -12,8 +12,8 @@ from ...exporters import write_crontab, write_json
 from ...models import CronJob
 from ...outlook import planning_rules
 from ..chosen_jobs import jobs_named
+from ..command_errors import refusals_told
 from ..database import add_database, chosen_database
-from ..refusals import refusals_told
 
 
 class Command(BaseCommand):

@@ -16,6 +16,7 @@ from ...conf import read_settings
 from ...core.exceptions import InvalidCronExpression
 from ...core.notices import notices
 from ...core.schedule import CronSchedule
+from ...core.text import iso_utc
 from ...core.zones import DST_FOLDS, DST_GAPS, load_zone
 from ...describe import describe, error_text, notice_text
 
@@ -82,7 +83,7 @@ def _preview(schedule: CronSchedule, after: datetime, count: int) -> dict[str, A
         "next_runs": [
             {
                 "local": slot.astimezone(zone).isoformat(timespec="minutes"),
-                "utc": slot.isoformat(timespec="minutes").replace("+00:00", "Z"),
+                "utc": iso_utc(slot, "minutes"),
             }
             for slot in schedule.upcoming(after, count)
         ],

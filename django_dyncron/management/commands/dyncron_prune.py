@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from ...conf import database_alias
 from ...repositories.pruning import prunable, prune
+from ..command_errors import refusals_told
 from ..database import add_database, settings_with_database
-from ..refusals import refusals_told
 
 _AT_ONCE = 1000
 _MOST_DAYS = 36_600

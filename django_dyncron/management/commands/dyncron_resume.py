@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand
 
 from ...pausing import current_pause, resume, resume_all
 from ..chosen_jobs import add_choice, jobs_named, means_all
+from ..command_errors import refusals_told
 from ..database import add_database, chosen_database
-from ..refusals import refusals_told
 from ..who import who
 
 

@@ -14,14 +14,14 @@ from django.core.management.base import BaseCommand, CommandError
 from ...conf import DyncronSettings, load_repository
 from ...core.exceptions import StoreUnavailable
 from ...core.policies import RunStatus
+from ...job_checks import fault_words
 from ...manual import request_run
 from ...models import CronJob, CronRun
-from ...registry.declarations import fault_words
 from ...repositories.orm import DjangoCronJobRepository
 from ...wiring import open_scheduler
 from ..chosen_jobs import jobs_named
+from ..command_errors import refusals_told
 from ..database import add_database, settings_with_database
-from ..refusals import refusals_told
 from ..stopping import stop_on_signals
 from ..who import who
 

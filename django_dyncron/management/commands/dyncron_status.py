@@ -13,23 +13,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ...conf import ConfigurationError
+from ...core.text import printable
 from ...health import (
-    LONGEST_MAX_AGE,
-    SHORTEST_MAX_AGE,
     Finding,
     Health,
     Jobs,
-    Overdue,
     ReplicaHealth,
     ReplicaState,
-    as_json,
-    counted,
-    duration,
-    listed,
-    moment,
-    printable,
+    Waiting,
     read_health_in_time,
 )
+from ...health.max_age import read_max_age
+from ...health.report import as_json
+from ...health.words import counted, duration, listed, moment
 from ..database import add_database, chosen_database
 
 _PATIENCE_SECONDS = 10.0
@@ -110,8 +106,8 @@ def _figures(health: Health) -> Iterator[tuple[str, str]]:
     for line in _aligned(health.replicas):
         yield label, line
         label = ""
-    yield "Overdue", _of_overdue(health.overdue)
-    yield "Undelivered", _of_overdue(health.undelivered)
+    yield "Overdue", _of_waiting(health.overdue)
+    yield "Undelivered", _of_waiting(health.undelivered)
     yield "Broken", _of_jobs(health.broken)
     yield "Failing", _of_jobs(health.failing)
     yield "Waiting runs", counted(health.waiting_runs)
@@ -139,9 +135,9 @@ def _aligned(replicas: Iterable[ReplicaHealth]) -> list[str]:
     ] or ["none"]
 
 
-def _of_overdue(overdue: Overdue) -> str:
-    oldest = "" if overdue.lateness is None else f", the oldest for {duration(overdue.lateness)}"
-    return counted(overdue.count) + oldest
+def _of_waiting(waiting: Waiting) -> str:
+    oldest = "" if waiting.lateness is None else f", the oldest for {duration(waiting.lateness)}"
+    return counted(waiting.count) + oldest
 
 
 def _of_jobs(jobs: Jobs) -> str:
@@ -149,15 +145,7 @@ def _of_jobs(jobs: Jobs) -> str:
 
 
 def _max_age(text: str) -> timedelta:
-    least, most = SHORTEST_MAX_AGE.total_seconds(), LONGEST_MAX_AGE.total_seconds()
     try:
-        seconds = float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"'{text}' is not a number of seconds") from None
-    if not seconds >= least:
-        raise ArgumentTypeError(
-            f"'{text}': use {least:.0f} or more; signs of life come every 15 seconds"
-        )
-    if not seconds <= most:
-        raise ArgumentTypeError(f"'{text}': use {most:.0f} at most")
-    return timedelta(seconds=seconds)
+        return read_max_age(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"'{text}': use {error}") from None

@@ -12,8 +12,8 @@ from ...conf import database_alias, load_enqueuers
 from ...registry import declared_jobs
 from ...syncing import Choices, SyncRefused, SyncReport, default_source, sync_jobs
 from ...syncing.report import as_json, hints_for, in_words, summary_of
+from ..command_errors import refusals_told
 from ..database import add_database, settings_with_database
-from ..refusals import refusals_told
 from ..terminal import writable
 
 

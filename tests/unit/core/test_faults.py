@@ -11,15 +11,11 @@ import pytest
 
 from django_dyncron.core.definitions import CronJobDefinition, Run
 from django_dyncron.core.events import RunFailed, SchedulerStopped, SlotsSkipped, StepFailed
-from django_dyncron.core.exceptions import (
-    EnqueueError,
-    EnqueueNotSent,
-    StoreUnavailable,
-    one_line,
-)
+from django_dyncron.core.exceptions import EnqueueError, EnqueueNotSent, StoreUnavailable
 from django_dyncron.core.planning import PlanningRules, plan_job, without_overlap
 from django_dyncron.core.runs import Attempt, Outcome, Record
 from django_dyncron.core.scheduler import DynamicScheduler, _back_off
+from django_dyncron.core.text import one_line
 from django_dyncron.testing import (
     FakeClock,
     InMemoryRepository,

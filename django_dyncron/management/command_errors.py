@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error
 
 from ..conf import ConfigurationError
-from ..core.exceptions import first_line
+from ..core.text import first_line
 
 
 @contextmanager
