@@ -66,7 +66,8 @@ class DurableTick:
             await self._repository.review(self._parts.rules.time_zone, horizon.now)
             self._is_reviewed = True
             horizon = await self._look()
-        await self._upkeep.run(horizon.now, counts)
+        if self._upkeep.is_due():
+            await self._upkeep.run(horizon.now, counts)
         while horizon.has_work and not is_stopping():
             # More than once, because a row that was only planned may turn out to be due.
             has_moved = await self._backlog.work_off(horizon.needs_planning, counts, is_stopping)

@@ -55,10 +55,10 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         await self._call(records.note_last_run, self._notes, job_id, run_time)
 
     async def look_ahead(self, at: datetime | None) -> Horizon:
-        return await self._call(again_if_disconnected(horizon.look_ahead), at)
+        return await self._call(_look_ahead, at)
 
     async def pauses(self, at: datetime) -> Sequence[PausedSpan]:
-        return await self._call(again_if_disconnected(pauses.pauses), at)
+        return await self._call(_pauses, at)
 
     async def claim_due(self, order: ClaimOrder) -> ClaimedBatch:
         return await self._call(claiming.claim_due, self._notes, order)
@@ -123,7 +123,9 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
             raise StoreUnavailable(f"Database {self.using!r}: {error}".strip()) from error
 
 
-# It says the same each time.
+# They say and ask the same each time.
+_look_ahead = again_if_disconnected(horizon.look_ahead)
+_pauses = again_if_disconnected(pauses.pauses)
 _report_end = again_if_disconnected(reporting.report_end)
 
 _OUR_OWN = (IntegrityError, DataError, ProgrammingError)
