@@ -19,6 +19,7 @@ DEFAULT_REPOSITORY = "django_dyncron.repositories.orm.DjangoCronJobRepository"
 SHORTEST_LOCK_TTL_SECONDS = 60
 
 _YEAR_SECONDS = 366 * 86_400
+_LONGEST_SECRET = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,14 @@ def _name(most: int) -> _Reader:
     return read
 
 
+def _secret(path: str, value: Any) -> str:
+    if isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= _LONGEST_SECRET:
+        return value
+    # What it is instead is not said: it may be the secret, but for a line end.
+    problem = f"is not a text of 1 to {_LONGEST_SECRET} printable characters."
+    raise ConfigurationError(path, problem)
+
+
 def _backend(path: str, value: Any) -> Any:
     if isinstance(value, str) and value:
         return value
@@ -219,10 +228,8 @@ def _ping_urls(path: str, value: Any) -> tuple[str, ...]:
             )
         if not parts.path:
             # Else "https://hc-ping.com" would allow "https://hc-ping.com.example.org", too.
-            hint = f'Write "{prefix}/".'
-            raise ConfigurationError(
-                path, f"holds {shown(prefix)}, which lacks a slash.", hint=hint
-            )
+            problem = f"holds {shown(prefix)}, which lacks a slash after the host."
+            raise ConfigurationError(path, problem, hint=f'Write "{prefix}/".')
     return tuple(value)
 
 
@@ -248,6 +255,6 @@ _READERS: dict[str, _Reader] = {
     "ALLOWED_TASKS": _allowed_tasks,
     "LATE_AFTER_SECONDS": _number(float, 0, _YEAR_SECONDS, above=True),
     "STUCK_AFTER_SECONDS": _number(float, 10, _YEAR_SECONDS),
-    "HEALTH_TOKEN": _or_none(_name(1000)),
+    "HEALTH_TOKEN": _or_none(_secret),
     "PING_URLS": _ping_urls,
 }

@@ -97,6 +97,22 @@ def test_right_values_are_taken(given: dict[str, Any], field: str, expected: Any
         ("ALLOWED_TASKS", ["shop.t*.x"], "holds 'shop.t*.x', which can match no task."),
         ("ALLOWED_TASKS", [None], "holds None, which can match no task."),
         ("DATABASE", "", "is '', not a name."),
+        # It may be the secret, all but for a line end.
+        ("HEALTH_TOKEN", "s3cret\n", "is not a text of 1 to 1000 printable characters."),
+        ("HEALTH_TOKEN", 5, "is not a text of 1 to 1000 printable characters."),
+        ("LATE_AFTER_SECONDS", 0, "is 0, not a number above 0 and up to 31622400."),
+        ("STUCK_AFTER_SECONDS", 9, "is 9, not a number from 10 to 31622400."),
+        (
+            "PING_URLS",
+            "https://hc-ping.com/",
+            'is a URL of scheme "https", not a list of beginnings of URLs.',
+        ),
+        ("PING_URLS", ["hc-ping.com/"], "holds 'hc-ping.com/', with which no URL begins."),
+        (
+            "PING_URLS",
+            ["https://hc-ping.com"],
+            'holds a URL of scheme "https", which lacks a slash after the host.',
+        ),
         ("ENQUEUERS", [], "is [], not a dict of enqueuers by name."),
         (
             "LOCK_PROVIDER",

@@ -314,10 +314,12 @@ def test_a_wrong_setting_is_named(
         ("--enqueuer", "celry", "DYNCRON[\"ENQUEUER\"] is 'celry'"),
         ("--database", "other", 'DYNCRON["DATABASE"] is "other"'),
         ("--tick-interval", "-1", 'DYNCRON["TICK_INTERVAL_SECONDS"] is -1.0'),
-        ("--max-ticks", "0", "Error: argument --max-ticks: invalid"),
-        ("--max-ticks", "many", "Error: argument --max-ticks: invalid"),
-        ("--metrics-port", "65536", "Error: argument --metrics-port: invalid"),
-        ("--metrics-port", "http", "Error: argument --metrics-port: invalid"),
+        ("--max-ticks", "0", "Error: argument --max-ticks: '0': use 1 or more"),
+        ("--max-ticks", "many", "Error: argument --max-ticks: 'many': use 1 or more"),
+        ("--metrics-port", "65536", "Error: argument --metrics-port: '65536': use 0 to 65535"),
+        ("--metrics-port", "http", "Error: argument --metrics-port: 'http': use 0 to 65535"),
+        ("--replica-id", "w" * 256, "Error: argument --replica-id: use 1 to 255 printable"),
+        ("--replica-id", "web\udcff", "Error: argument --replica-id: use 1 to 255 printable"),
     ],
 )
 def test_a_wrong_option_is_named(option: str, value: str, message: str) -> None:

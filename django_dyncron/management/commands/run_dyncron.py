@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +23,10 @@ from ...wiring import open_scheduler
 from ..database import add_database
 from ..heartbeat_file import HeartbeatFile
 from ..stopping import stop_on_signals
+
+_HIGHEST_PORT = 65_535
+_LONGEST_REPLICA_ID = 255
+"""What its row can hold."""
 
 
 class Command(BaseCommand):
@@ -43,7 +47,10 @@ class Command(BaseCommand):
         parser.add_argument("--enqueuer", metavar="NAME", help="Overrides ENQUEUER.")
         add_database(parser)
         parser.add_argument(
-            "--replica-id", metavar="ID", help="A name for this replica, unlike any other's."
+            "--replica-id",
+            type=_replica_id,
+            metavar="ID",
+            help="A name for this replica, unlike any other's.",
         )
         parser.add_argument(
             "--heartbeat-file",
@@ -175,14 +182,18 @@ def _settings(options: dict[str, Any]) -> DyncronSettings:
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65_535:
-        raise ValueError
-    return number
+    if text.isascii() and text.isdigit() and int(text) <= _HIGHEST_PORT:
+        return int(text)
+    raise ArgumentTypeError(f"'{text}': use 0 to {_HIGHEST_PORT}")
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise ArgumentTypeError(f"'{text}': use 1 or more")
+
+
+def _replica_id(text: str) -> str:
+    if text.strip() and text.isprintable() and len(text) <= _LONGEST_REPLICA_ID:
+        return text
+    raise ArgumentTypeError(f"use 1 to {_LONGEST_REPLICA_ID} printable characters")
