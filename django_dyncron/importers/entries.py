@@ -66,7 +66,8 @@ class Source:
     """All that was found in one source, called ``title``.
 
     ``notes`` are about all of it, ``clock_changes`` says how its rule for them is not ours, and
-    ``faults`` are entries that could not even be read, in words.
+    ``faults`` are entries that could not even be read, in words; ``unread`` are their names, of
+    those that have one all the same.
     """
 
     title: str
@@ -75,3 +76,4 @@ class Source:
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)

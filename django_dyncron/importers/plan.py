@@ -97,14 +97,20 @@ class ImportPlan:
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing will be imported, because something in it cannot be."""
-        faults = self.having(Action.REFUSE) or self.source.faults
-        return bool(faults) and not self.choices.skip_invalid
+        """Whether nothing will be imported: something cannot be, and that is not to be skipped.
+
+        There must be something else to skip it for, even if that is there already.
+        """
+        refused = self.having(Action.REFUSE)
+        if not refused and not self.source.faults:
+            return False
+        return not self.choices.skip_invalid or len(refused) == len(self.jobs)
 
 
 def unmatched(source: Source, choices: Choices) -> list[str]:
-    """Return those of the patterns that name nothing in a source."""
+    """Return those of the patterns that name nothing in a source, not even what is unreadable."""
     names = [each.name for each in source.entries] + [each.name for each in source.left_out]
+    names += source.unread
     return [
         pattern for pattern in choices.only if not any(fnmatchcase(name, pattern) for name in names)
     ]

@@ -25,8 +25,12 @@ def carry_out(
     made one of the jobs meanwhile, the database gave up, or a pattern names nothing; nothing is
     written then.
     """
-    if (missed := unmatched(source, choices)) and not source.faults:
-        raise SourceError(f"Nothing was imported: no name is like {missed[0]!r}, for --only.")
+    if missed := unmatched(source, choices):
+        # What cannot be read may be what was meant.
+        unreadable = f" Not readable: {source.faults[0]}" if source.faults else ""
+        raise SourceError(
+            f"Nothing was imported: no name is like {missed[0]!r}, for --only.{unreadable}"
+        )
     rows = CronJob.objects.using(using)
     try:
         with transaction.atomic(using=using):

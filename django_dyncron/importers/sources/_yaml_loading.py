@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from yaml import AliasEvent, MappingNode, Node, SafeLoader, YAMLError, load
+from yaml import AliasEvent, MappingNode, MarkedYAMLError, Node, SafeLoader, YAMLError, load
 from yaml.scanner import ScannerError
 
 __all__ = ["YAMLError", "load_yaml"]
@@ -17,13 +17,22 @@ def load_yaml(text: str) -> Any:
 
     A key that stands twice in one mapping is refused, which YAML forbids and PyYAML does not mind;
     and aliases that stand for more than a million values, or for what they are part of. Raises
-    :class:`yaml.YAMLError`, :class:`ValueError`, :class:`RecursionError`.
+    :class:`yaml.YAMLError`, which does not quote the document (jobs hold secrets),
+    :class:`ValueError`, :class:`RecursionError`.
     """
     try:
         return load(text, _Loader)  # noqa: S506 - a safe loader
-    except ScannerError as error:
-        hint = "An expression that begins with * or @ must be in quotes."
-        raise YAMLError(f"{error}\n{hint}") from error
+    except MarkedYAMLError as error:
+        raise YAMLError(_told(error)) from error
+
+
+def _told(error: MarkedYAMLError) -> str:
+    told = f"{error.problem}"
+    if mark := error.problem_mark:
+        told += f", in line {mark.line + 1}, column {mark.column + 1}"
+    if isinstance(error, ScannerError):
+        told += ". An expression that begins with * or @ must be in quotes."
+    return told
 
 
 class _Loader(SafeLoader):

@@ -31,14 +31,19 @@ def read_crontab(text: str, task: str, *, user_column: bool = False, time_zone: 
     """Read a crontab whose commands are to be run by ``task``, as its argument ``command``.
 
     What follows a ``%`` is its argument ``stdin``. ``time_zone`` is that of the machine, where the
-    file does not name one; blank is the project's. Raises :class:`SourceError` without a task, and
-    if it is a crontab of the other form.
+    file does not name one; blank is the project's. Raises :class:`SourceError` without a task, for
+    a zone that does not exist, and if it is a crontab of the other form.
     """
     if not task:
         raise SourceError(
             "A crontab holds shell commands, and a job calls a task: write one that runs its "
             "argument 'command', and name it with --task."
         )
+    try:
+        if time_zone:
+            load_zone(time_zone)
+    except InvalidCronExpression as error:
+        raise SourceError(f"--time-zone cannot be used: {error}.") from error
     reader = _Reader(task, user_column, time_zone)
     # Not at every character that Unicode calls the end of a line: commands may hold those.
     for number, line in enumerate(text.split("\n"), 1):
@@ -124,6 +129,7 @@ class _Reader:
             CronSchedule.parse(expression, hash_id=name)
         except InvalidCronExpression as error:
             self.source.faults.append(f"Line {number}: {error}.")
+            self.source.unread.append(name)
             return
         notes = list(self.zone_notes)
         if user:

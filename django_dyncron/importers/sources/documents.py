@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import models
 
-from ...core.text import storable
+from ...core.text import one_line, storable
 from ...models import CronJob
 from ...spelling import did_you_mean
 from ..entries import Entry, Source, SourceError
@@ -49,7 +49,7 @@ def read_yaml(text: str) -> Source:
     try:
         document = load_yaml(text)
     except (YAMLError, ValueError, RecursionError) as error:
-        raise SourceError(f"This is no YAML of plain values: {error}") from error
+        raise SourceError(f"This is no YAML of plain values: {one_line(error)}") from error
     return _read(document, "YAML")
 
 
@@ -65,10 +65,12 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read(document: Any, title: str) -> Source:
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise SourceError(f'The document must be an object with "format": "{FORMAT}".')
-    if document.get("version") != VERSION:
+    version = document.get("version")
+    if type(version) is not int:  # True is 1 otherwise
+        raise SourceError(f'The document must have its "version", which is {VERSION}.')
+    if version != VERSION:
         raise SourceError(
-            f"The document has version {document.get('version')!r}, and this release reads "
-            f"{VERSION}: upgrade it."
+            f"The document has version {version}, and this release reads {VERSION}: upgrade it."
         )
     if unknown := [str(key) for key in document if key not in ("format", "version", "jobs")]:
         hint = did_you_mean(unknown[0], ("format", "version", "jobs"))
@@ -86,9 +88,9 @@ def _read_job(number: int, job: Any, source: Source) -> None:
     if not isinstance(job, Mapping):
         source.faults.append(f"Job {number} is not an object.")
         return
-    place = f"Job {number}"
-    if isinstance(job.get("job_id"), str):
-        place += f" ({storable(job['job_id'])})"
+    place, job_id = f"Job {number}", job.get("job_id")
+    if isinstance(job_id, str):
+        place += f" ({storable(job_id)})"
     faults = [f"{place}: {name} is missing." for name in REQUIRED if name not in job]
     fields = document_fields()
     values = {name: each.get_default() for name, each in fields.items()}
@@ -102,6 +104,8 @@ def _read_job(number: int, job: Any, source: Source) -> None:
         except ValueError as error:
             faults.append(f"{place}: {name} must be {error}.")
     source.faults.extend(faults)
+    if faults and isinstance(job_id, str):
+        source.unread.append(job_id)
     if not faults:
         source.entries.append(Entry(values["job_id"], values, place=place))
 

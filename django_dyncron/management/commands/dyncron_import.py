@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 from django.utils import timezone
 
@@ -28,11 +28,30 @@ _TABLES = {"django-celery-beat": read_django_celery_beat, "django-q2": read_djan
 _FILES = ("crontab", "json", "yaml")
 
 
+class _InAnyOrder(CommandParser):
+    """Takes FILE after options too: otherwise it has to stand right behind SOURCE."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return self.parse_intermixed_args(args, namespace)
+
+
 class Command(BaseCommand):
     help = (
         "Imports cron jobs: all of them or, if one of them cannot be, none. Says of each when it "
         "ran before, when it will run, and what is different. Done again, it imports nothing twice."
     )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Put the parser that Django makes into one that minds no order."""
+        made = super().create_parser(prog_name, subcommand, **kwargs)
+        return _InAnyOrder(
+            prog=made.prog,
+            description=made.description,
+            formatter_class=made.formatter_class,
+            called_from_command_line=made.called_from_command_line,
+            parents=[made],
+            add_help=False,
+        )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("source", choices=[*_TABLES, *_FILES])
@@ -85,10 +104,8 @@ class Command(BaseCommand):
             for line in in_words(plan, dry_run=dry_run):
                 self.stdout.write(writable(line, self.stdout))
         if plan.is_refused:
-            raise CommandError(
-                "Nothing was imported: mend what is refused, or import the others with "
-                "--skip-invalid."
-            )
+            others = "" if options["skip_invalid"] else ", or import the others with --skip-invalid"
+            raise CommandError(f"Nothing was imported: mend what is refused{others}.")
 
     def _import(self, options: dict[str, Any], now: datetime) -> ImportPlan:
         using = chosen_database(options)

@@ -190,6 +190,24 @@ def test_a_task_must_be_named_and_must_exist(run_import: Import, tmp_path: Path)
     assert not CronJob.objects.exists()
 
 
+def test_a_time_zone_that_does_not_exist_even_if_no_line_is_read_in_it(
+    run_import: Import, tmp_path: Path
+) -> None:
+    text = "CRON_TZ=Europe/Berlin\n0 1 * * * tidy\n"
+    error = run(run_import, tmp_path, text, time_zone="Mars/Base", skip_invalid=True)["error"]
+    assert error.startswith("--time-zone cannot be used: ")
+    assert "Mars/Base" in error
+    assert not CronJob.objects.exists()
+
+
+def test_a_pattern_that_names_a_line_which_cannot_be_read(
+    run_import: Import, tmp_path: Path
+) -> None:
+    report = run(run_import, tmp_path, "60 * * * * poll\n0 1 * * * tidy\n", only=["poll"])
+    assert [fault[:7] for fault in report["faults"]] == ["Line 1:"]
+    assert report["error"].startswith("Nothing was imported: mend what is refused")
+
+
 def test_a_file_that_cannot_be_read(run_import: Import, tmp_path: Path) -> None:
     assert "cannot be read" in run_import("crontab", str(tmp_path), task=TASK)["error"]
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")

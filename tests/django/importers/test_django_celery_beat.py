@@ -30,6 +30,16 @@ def at_minutes(moments: list[str]) -> list[str]:
     return [f"{moment[:16]}Z" for moment in moments]
 
 
+def parted(celery: list[str], ours: list[str]) -> tuple[set[str], set[str]]:
+    """Return what only Celery runs and what only the scheduler, as far as both lists tell.
+
+    Lists of fewer than three runs end because there are no more.
+    """
+    ends = [runs[-1] for runs in (celery, ours) if len(runs) == 3]
+    told = [{run for run in runs if not ends or run <= min(ends)} for runs in (celery, ours)]
+    return told[0] - told[1], told[1] - told[0]
+
+
 def slots_of(job: CronJob, instant: str, count: int) -> list[str]:
     """List the next slots of a row, by the scheduler's own schedule."""
     after = datetime.fromisoformat(instant)
@@ -62,21 +72,46 @@ def test_what_the_report_says_of_celery_is_what_celery_says(
             ], name
 
 
+ENDED_EARLY = {
+    "2027-04-03T15:10:00Z": {"around Lord Howe's half hour"},
+    "2027-10-31T01:10:00Z": {
+        "every quarter of an hour",
+        "in the gap, Berlin",
+        "twice within the gap",
+    },
+}
+"""Crontabs of which nothing was recorded: within the hour that comes twice Celery finds them due
+again and again, and there the recording stops. What it would run after that hour is not known."""
+
+
 @pytest.mark.parametrize("instant", INSTANTS)
 def test_every_next_run_is_the_same_or_is_in_the_report(run_import: Import, instant: str) -> None:
     report = run_import(SOURCE, at=instant)
     jobs = {job.job_id: job for job in CronJob.objects.all()}
-    same = 0
+    same, ended_early = 0, set()
     for name, told in report["by_name"].items():
         if name not in jobs:
             assert told["reason"]
             continue
         expected = at_minutes(EXPECTED[name][instant])
-        if slots_of(jobs[name], instant, len(expected) or 3) == expected:
+        ours = slots_of(jobs[name], instant, 3)
+        listed = {
+            side: {run[:16] + "Z" for each in told["differences"] for run in each[side]}
+            for side in ("before", "after")
+        }
+        if ours == expected:
             same += 1
-        else:
-            assert told["differences"], name
-            assert told["notes"] or report["clock_changes"], name
+            continue
+        assert told["notes"] or report["clock_changes"], name
+        if not expected:
+            ended_early.add(name)
+            assert ours[0] in listed["after"], name
+            continue
+        only_celery, only_ours = parted(expected, ours)
+        assert only_celery | only_ours, name
+        assert only_celery <= listed["before"], name
+        assert only_ours <= listed["after"], name
+    assert ended_early == ENDED_EARLY.get(instant, set())
     assert same >= 30
 
 

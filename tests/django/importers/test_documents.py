@@ -146,11 +146,18 @@ BOMB = "x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         (YAML.replace("0 6 * * *", "*/5 * * * *"), "that begins with * or @ must be in quotes"),
         (YAML.replace("0 6 * * *", "@daily"), "that begins with * or @ must be in quotes"),
         ("? [1]\n: 2", "unhashable key"),
+        ("jobs: [a, b\nversion: 1", "expected ',' or ']', but got ':', in line 2, column 8"),
+        ("a: 'secret\n", "found unexpected end of stream, in line 2, column 1"),
+        ("a: \x07", "special characters are not allowed"),
     ],
 )
 def test_what_yaml_is_refused(run_import: Import, tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / "jobs.yaml").write_text(text)
-    assert error in run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
+    told = run_import("yaml", str(tmp_path / "jobs.yaml"))["error"]
+    assert error in told
+    assert told.startswith("This is no YAML of plain values: ")
+    assert len(told.splitlines()) == 1
+    assert "secret" not in told
 
 
 def test_yaml_with_values_that_stand_for_many_jobs(run_import: Import, tmp_path: Path) -> None:
@@ -173,6 +180,8 @@ def test_yaml_with_values_that_stand_for_many_jobs(run_import: Import, tmp_path:
         ("[]", 'an object with "format": "django-dyncron"'),
         ('{"format": "crontab"}', 'an object with "format": "django-dyncron"'),
         ('{"format": "django-dyncron", "version": 2}', "has version 2, and this release reads 1"),
+        ('{"format": "django-dyncron", "version": true}', 'must have its "version", which is 1.'),
+        ('{"format": "django-dyncron"}', 'must have its "version", which is 1.'),
         ('{"format": "django-dyncron", "version": 1}', 'must have a list of "jobs"'),
         (
             '{"format": "django-dyncron", "version": 1, "job": []}',

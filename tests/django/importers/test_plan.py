@@ -29,6 +29,46 @@ def test_a_pattern_that_names_nothing(run_import: Import, tmp_path: Path) -> Non
     assert not CronJob.objects.exists()
 
 
+def test_a_pattern_that_names_nothing_in_a_file_with_faults(
+    run_import: Import, tmp_path: Path
+) -> None:
+    file = document(tmp_path, {"job_id": "report"}, {"job_id": "broken", "queue": 7})
+    report = run_import("json", file, only=["zz*"], skip_invalid=True)
+    assert report["error"] == (
+        "Nothing was imported: no name is like 'zz*', for --only. "
+        "Not readable: Job 2 (broken): queue must be a text, not int."
+    )
+    report = run_import("json", file, only=["broken"])
+    assert report["faults"] == ["Job 2 (broken): queue must be a text, not int."]
+    assert not CronJob.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [{"job_id": "a", "queue": 7}],
+        [{"job_id": "a", "task_name": "os.system"}],
+        [{"job_id": "a", "task_name": "os.system"}, {"job_id": "b", "queue": 7}],
+    ],
+    ids=["unreadable", "refused", "both"],
+)
+def test_nothing_is_left_when_all_that_cannot_be_is_skipped(
+    run_import: Import, tmp_path: Path, jobs: list[dict[str, Any]]
+) -> None:
+    report = run_import("json", document(tmp_path, *jobs), skip_invalid=True)
+    assert report["error"] == "Nothing was imported: mend what is refused."
+    assert report["written"] is False
+    assert not CronJob.objects.exists()
+
+
+def test_what_is_there_already_is_no_failure(run_import: Import, tmp_path: Path) -> None:
+    jobs = [{"job_id": "a"}, {"job_id": "b", "queue": 7}]
+    for action in ("create", "nothing"):
+        report = run_import("json", document(tmp_path, *jobs), skip_invalid=True)
+        assert not report["error"]
+        assert actions(report) == {"a": action}
+
+
 @pytest.mark.parametrize("instant", ["2026-12-01T00:00:30Z", "2027-03-28T00:40:00Z"])
 def test_a_scheduler_runs_what_the_report_tells(run_import: Import, instant: str) -> None:
     load_tables("django_celery_beat")
