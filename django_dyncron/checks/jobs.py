@@ -15,7 +15,7 @@ from ..core.text import one_line
 from ..job_checks import fault_words
 from ..models import CronJob
 from ..registry import declared_jobs
-from ..registry.declarations import faults_of
+from ..registry.declarations import examine
 from .configuration import TAG
 
 MOST_READ = 10_000
@@ -52,22 +52,27 @@ def check_declared_jobs(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            f'The cron job "{job.job_id}" that {job.task_name} declares is wrong: '
-            f"{_joined(faults)}.",
+            f'The cron job "{each.name}" that {each.job.task_name} declares is wrong: '
+            f"{_joined(each.faults)}.",
             hint="Mend its cron_job(): until then dyncron_sync refuses all declared jobs.",
             id="django_dyncron.W006",
         )
-        for job in declared_jobs()
-        if (faults := faults_of(job))
+        for each in examine(declared_jobs())
+        if each.faults
     ]
 
 
 @register(Tags.database)
 def check_unsynced_jobs(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """Mention that jobs declared in code are not in the table, which nobody else would."""
+    """Mention that jobs declared in code are not in the table, which nobody else would.
+
+    Wrong ones are told of already, and no database need know what to do with their job ids.
+    """
     alias = _jobs_alias()
-    declared = {job.job_id for job in declared_jobs()}
-    if alias is None or alias not in (databases or ()) or not declared:
+    if alias is None or alias not in (databases or ()):
+        return []
+    declared = {each.row.job_id for each in examine(declared_jobs()) if not each.faults}
+    if not declared:
         return []
     found = CronJob.objects.using(alias).filter(job_id__in=declared)
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
+from ..core.text import printable, storable
 from ..models import CronJob
 from ..spelling import did_you_mean
 
@@ -33,7 +34,8 @@ def means_all(options: dict[str, Any]) -> bool:
 def jobs_named(job_ids: Sequence[str], using: str) -> QuerySet[CronJob]:
     """Return the rows of ``job_ids``; raise :class:`CommandError` for those that are not there."""
     jobs: QuerySet[CronJob] = CronJob.objects.using(using)
-    named = jobs.filter(job_id__in=job_ids)
+    # No job id holds half a character, as an argument does that is no UTF-8, and to ask would fail.
+    named = jobs.filter(job_id__in=[name for name in job_ids if storable(name) == name])
     unknown = {*job_ids} - set(named.values_list("job_id", flat=True))
     if unknown:
         raise CommandError("\n".join(_complaint(name, jobs) for name in sorted(unknown)))
@@ -42,6 +44,6 @@ def jobs_named(job_ids: Sequence[str], using: str) -> QuerySet[CronJob]:
 
 def _complaint(job_id: str, jobs: QuerySet[CronJob]) -> str:
     known = jobs.order_by("job_id").values_list("job_id", flat=True)
-    alike = known.filter(job_id__istartswith=job_id[:_BEGINNING])[:_LOOKED_AT]
+    alike = known.filter(job_id__istartswith=storable(job_id[:_BEGINNING]))[:_LOOKED_AT]
     hint = did_you_mean(job_id, alike) or did_you_mean(job_id, known[:_LOOKED_AT])
-    return f'There is no cron job "{job_id}". {hint}'.rstrip()
+    return f'There is no cron job "{printable(job_id)}". {hint}'.rstrip()

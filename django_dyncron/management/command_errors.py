@@ -1,4 +1,4 @@
-"""What the settings or a database refuse, told in a line and not by a traceback."""
+"""What settings, arguments or a database make impossible, told in a line, not by a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import Error
 
 from ..conf import ConfigurationError
-from ..core.text import first_line
+from ..core.text import first_line, printable, storable
 
 
 @contextmanager
@@ -21,3 +21,10 @@ def refusals_told() -> Iterator[None]:
         raise CommandError(str(error)) from error
     except Error as error:
         raise CommandError(f"The database refused it: {first_line(error)}") from error
+
+
+def require_text(option: str, given: str | None, *, returncode: int = 1) -> None:
+    """Raise :class:`CommandError` if what was ``given`` is no text, as bytes outside of UTF-8."""
+    if given is not None and storable(given) != given:
+        words = f'{option} is no text: half a character in "{printable(given)}".'
+        raise CommandError(words, returncode=returncode)

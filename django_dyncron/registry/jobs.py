@@ -8,9 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ..core.definitions import CronJobDefinition
-from ..core.schedule import CronSchedule
 from ..spelling import did_you_mean
-from .arguments import bind_payload
 from .tasks import (
     RegisteredTask,
     TaskFunction,
@@ -29,7 +27,7 @@ POLICIES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DeclaredJob:
-    """A cron job as the code beside its function asks for it.
+    """A cron job as the code beside its function asks for it, right or wrong.
 
     ``policies`` holds only what was written down, so that a later change of a default is no edit.
     """
@@ -47,7 +45,7 @@ class DeclaredJob:
             "job_id": self.job_id,
             "task_name": self.task_name,
             "cron_expression": self.cron_expression,
-            "payload": dict(self.payload),
+            "payload": _copied(self.payload),
             "queue": self.queue,
             **self.policies,
         }
@@ -59,7 +57,8 @@ class DeclaredJob:
         return CronJobDefinition(**values)
 
 
-_jobs: dict[str, tuple[DeclaredJob, object]] = {}
+_jobs: dict[str, list[tuple[DeclaredJob, TaskFunction]]] = {}
+"""By job id, as text: who declares it, for whom. More than one is a mistake, told by the checks."""
 
 
 def cron_job(
@@ -75,25 +74,23 @@ def cron_job(
     ``job_id`` defaults to the function's dotted name, ``queue`` to that of a ``background_task``
     below. ``policies`` are the other fields of a job (``time_zone``, ``misfire_policy``,
     ``is_active`` …). A task object of ``django.tasks`` may stand in for the function. The table is
-    not touched. Raises :class:`InvalidCronExpression`, :class:`EnqueueRefused` for a payload that
-    does not fit, :class:`TypeError` for an unknown policy and :class:`ValueError` for a job id that
-    is taken.
+    not touched, and no value is judged: ``manage.py check`` and ``dyncron_sync`` tell what is
+    wrong, so that a slip stops no web site. Raises :class:`TypeError` for an unknown keyword, and
+    for a function that no worker could find by name.
     """
-    _refuse_unknown_policies(policies)
 
     def declare(target: _T) -> _T:
-        task, context_arguments = _task_of(target)
-        arguments = dict(payload or {})
-        bind_payload(task.function, arguments, skip=context_arguments)
+        task = _task_of(target)
+        name = task.name if job_id is None else job_id
+        _refuse_unknown(policies, f'{task.name}, cron job "{name}",')
         job = DeclaredJob(
-            job_id=job_id or task.name,
+            job_id=name,
             task_name=task.name,
             cron_expression=expression,
-            payload=MappingProxyType(arguments),
-            queue=queue or task.queue,
+            payload={} if payload is None else _copied(payload),
+            queue=task.queue if queue is None else queue,
             policies=MappingProxyType(dict(policies)),
         )
-        _check_schedule(job)
         _remember(job, task.function)
         return target
 
@@ -101,44 +98,46 @@ def cron_job(
 
 
 def declared_jobs() -> tuple[DeclaredJob, ...]:
-    """Return every job declared by :func:`cron_job`, in order of declaration."""
-    return tuple(job for job, _ in _jobs.values())
+    """Return every job declared by :func:`cron_job`, in order of declaration.
+
+    One that is declared twice is there twice.
+    """
+    return tuple(job for declarations in _jobs.values() for job, _ in declarations)
 
 
-def _task_of(target: Any) -> tuple[RegisteredTask, int]:
-    """Return what a job is declared for, and how many arguments the queue itself supplies.
+def _task_of(target: Any) -> RegisteredTask:
+    """Return what a job is declared for.
 
     A function is registered unless it is already; a task object is its queue's own affair.
     """
     if isinstance(path := getattr(target, "module_path", None), str):
-        return RegisteredTask(path, target.func, target.queue_name), int(target.takes_context)
+        return RegisteredTask(path, target.func, target.queue_name)
     name = importable_name(target)
     registered = registered_tasks().get(name)
     if registered is None or registered.function is not target:
         background_task(target)
-    return registered_tasks()[name], 0
+    return registered_tasks()[name]
 
 
-def _refuse_unknown_policies(policies: Mapping[str, Any]) -> None:
+def _refuse_unknown(policies: Mapping[str, Any], declared: str) -> None:
     for name in policies:
         if name not in POLICIES:
-            hint = did_you_mean(name, POLICIES)
-            raise TypeError(f"cron_job() has no policy {name!r}. {hint}".rstrip())
+            hint = did_you_mean(name, POLICIES | {"job_id", "payload", "queue"})
+            words = f"cron_job() of {declared} has no argument {name!r}. {hint}"
+            raise TypeError(words.rstrip())
 
 
-def _check_schedule(job: DeclaredJob) -> None:
-    zone = {"time_zone": job.policies["time_zone"]} if job.policies.get("time_zone") else {}
-    rules = {key: job.policies[key] for key in ("dst_gap", "dst_fold") if key in job.policies}
-    CronSchedule.parse(job.cron_expression, hash_id=job.job_id, **zone, **rules)
+def _copied(payload: Any) -> Any:
+    """Return a payload that the caller does not change any more; anything else as it is."""
+    return dict(payload) if isinstance(payload, Mapping) else payload
 
 
 def _remember(job: DeclaredJob, function: TaskFunction) -> None:
-    if job.job_id in _jobs:
-        other, declared_for = _jobs[job.job_id]
-        # A reloaded module brings a new function object under the old name.
-        if declared_for is function or other.task_name != job.task_name:
-            raise ValueError(
-                f"The job id {job.job_id!r} of {job.task_name} is taken by {other.task_name}; "
-                "give one of them another job_id."
-            )
-    _jobs[job.job_id] = (job, function)
+    others = _jobs.setdefault(str(job.job_id), [])
+    # A reloaded module brings a new function object under the old name.
+    others[:] = [
+        (other, declared_for)
+        for other, declared_for in others
+        if declared_for is function or other.task_name != job.task_name
+    ]
+    others.append((job, function))

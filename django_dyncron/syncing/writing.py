@@ -7,16 +7,14 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import ENVIRONMENT_VARIABLE
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, OperationalError, connections, transaction
 from django.db.models import Q
 
 from ..core.exceptions import DyncronError
 from ..core.text import first_line, one_line
-from ..job_checks import fault_words
 from ..models import CronJob, Origin
 from ..registry import DeclaredJob
-from ..registry.declarations import row_of
+from ..registry.declarations import examine
 from ..repositories.dialects import dialect_of
 from ..repositories.reading import is_about_a_value
 from ..spelling import did_you_mean
@@ -73,17 +71,19 @@ def sync_jobs(
 
 def _declared(jobs: Iterable[DeclaredJob]) -> list[Declared]:
     """Return clean rows in order of job id, the order in which any sync creates them."""
-    declared, problems = [], []
-    for job in sorted(jobs, key=lambda job: job.job_id):
-        fields = [name for name in FIELDS if name in job.values()]
-        try:
-            declared.append(Declared(row_of(job), fields))
-        except ValidationError as error:
-            name = f'{job.task_name}, cron job "{job.job_id}"'
-            problems += [f"{name}: {words}" for words in fault_words(error)]
+    examined = examine(jobs)
+    problems = [
+        f'{each.job.task_name}, cron job "{each.name}": {fault}'
+        for each in sorted(examined, key=lambda each: each.name)
+        for fault in each.faults
+    ]
     if problems:
         raise SyncRefused(*problems)
-    return declared
+    declared = [
+        Declared(each.row, [name for name in FIELDS if name in each.job.values()])
+        for each in examined
+    ]
+    return sorted(declared, key=lambda each: each.row.job_id)
 
 
 def _refuse_unknown_names(choices: Choices, declared: Collection[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from django_dyncron.checks import TAG
 from django_dyncron.models import CronJob
 from django_dyncron.registry import jobs
 from tests.databases import database_alias
-from tests.shop.tasks import build_report
+from tests.shop.tasks import build_report, ping
 
 pytestmark = pytest.mark.django_db
 
@@ -27,8 +28,9 @@ def _nothing_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_jobs", {})
 
 
-def declare(job_id: str, **values: Any) -> None:
-    cron_job("0 6 * * *", job_id=job_id, payload={"day": "today"}, **values)(build_report)
+def declare(job_id: Any, expression: Any = "0 6 * * *", **values: Any) -> None:
+    values = {"payload": {"day": "today"}, **values}
+    cron_job(expression, job_id=job_id, **values)(build_report)
 
 
 def warned() -> list[tuple[str, str]]:
@@ -52,6 +54,112 @@ def test_a_wrong_declaration_is_warned_of_with_all_that_is_wrong() -> None:
                 "enqueuer: There is no such name among ENQUEUERS: use one of default."
             ),
         )
+    ]
+
+
+TEXT = "This must be a text, not int"
+NOT_STORABLE = "There is a NUL or half a character in it; no database keeps that"
+
+
+@pytest.mark.parametrize(
+    "values, faults",
+    [
+        ({"expression": "61 6 * * *"}, "cron_expression: Minute '61': use 0–59"),
+        ({"expression": 6}, f"cron_expression: {TEXT}"),
+        ({"expression": None}, "cron_expression: This field cannot be null"),
+        ({"queue": 5}, f"queue: {TEXT}"),
+        ({"queue": ""}, "queue: This field cannot be blank"),
+        ({"misfire_policy": 5}, f"misfire_policy: {TEXT}"),
+        (
+            {"misfire_policy": "fire\nnone"},
+            "misfire_policy: Value 'fire\\nnone' is not a valid choice",
+        ),
+        ({"dst_fold": "third"}, "dst_fold: Value 'third' is not a valid choice"),
+        (
+            {"payload": [1]},
+            'payload: The payload must be a JSON object such as {"user_id": 7}',
+        ),
+        (
+            {"payload": {}},
+            (
+                "payload: build_report takes (day, *, full=False): "
+                "missing a required argument: 'day'"
+            ),
+        ),
+        ({"description": "half \udcff"}, f"description: {NOT_STORABLE}"),
+        ({"description": "nul \0"}, f"description: {NOT_STORABLE}"),
+        (
+            {"starts_at": datetime(2026, 11, 30, 12)},  # noqa: DTZ001
+            "starts_at: 2026-11-30 12:00:00 has no time zone: pass an aware datetime",
+        ),
+        (
+            {"jitter_seconds": float("inf")},
+            "jitter_seconds: OverflowError: cannot convert float infinity to integer",
+        ),
+    ],
+)
+def test_a_mistake_is_told_by_its_field(values: dict[str, Any], faults: str) -> None:
+    declare("bad", **values)
+    words = 'The cron job "bad" that tests.shop.tasks.build_report declares is wrong:'
+    assert warned() == [("django_dyncron.W006", f"{words} {faults}.")]
+    assert mentioned("default") == []
+
+
+def test_all_mistakes_of_a_declaration_are_told_whatever_their_kind() -> None:
+    declare("bad", 6, time_zone="Mars/Base", queue=5, starts_at=datetime(2026, 11, 30), options=[])  # noqa: DTZ001
+    ((_, message),) = warned()
+    told = message.partition("is wrong: ")[2].split("; ")
+    assert [each.partition(":")[0] for each in told] == [
+        "cron_expression",
+        "queue",
+        "starts_at",
+        "time_zone",
+        "options",
+    ]
+
+
+@pytest.mark.parametrize(
+    "job_id, shown, fault",
+    [
+        (7, "7", TEXT),
+        (["a"], "['a']", "This must be a text, not list"),
+        ("", "", "This field cannot be blank"),
+        ("half \udcff", "half \\udcff", NOT_STORABLE),
+    ],
+)
+def test_a_job_id_may_be_anything_without_hiding_the_others(
+    job_id: Any, shown: str, fault: str
+) -> None:
+    declare("fine")
+    declare(job_id)
+    words = "that tests.shop.tasks.build_report declares is wrong: job_id:"
+    assert [message for _, message in warned()] == [
+        f'The cron job "{shown}" {words} {fault}.',
+    ]
+    assert mentioned("default") == ['The cron job "fine" is declared in code and not in the table.']
+
+
+def test_a_job_id_that_is_declared_twice_is_told_of_each() -> None:
+    declare("a")
+    cron_job("0 7 * * *", job_id="a", payload={"url": "/"})(ping)
+    declare("b")
+    declare("b")
+    assert [message for _, message in warned()] == [
+        (
+            'The cron job "a" that tests.shop.tasks.build_report declares is wrong: '
+            "job_id: It is declared by tests.shop.tasks.ping, too."
+        ),
+        (
+            'The cron job "a" that tests.shop.tasks.ping declares is wrong: '
+            "job_id: It is declared by tests.shop.tasks.build_report, too."
+        ),
+        *[
+            (
+                'The cron job "b" that tests.shop.tasks.build_report declares is wrong: '
+                "job_id: It is declared by tests.shop.tasks.build_report, too."
+            )
+        ]
+        * 2,
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from django_dyncron.management.who import who
 from django_dyncron.models import CronJob, Pause
 from tests.django.admin_pages import a_job
 
@@ -65,6 +66,27 @@ def test_one_unknown_name_and_nothing_is_done(command: str) -> None:
         'There is no cron job "xyz".',
     ]
     assert states() == {"report": (True, ""), "paused": (False, "")}
+
+
+@pytest.mark.parametrize(
+    "command", ["dyncron_pause", "dyncron_resume", "dyncron_run", "dyncron_export"]
+)
+def test_half_a_character_is_no_job_id(command: str) -> None:
+    a_job("report")
+    with pytest.raises(CommandError) as caught:
+        call(command, "repo\udcff")
+    assert str(caught.value) == r'There is no cron job "repo\udcff". Did you mean "report"?'
+    assert states() == {"report": (True, "")}
+
+
+@pytest.mark.parametrize("chosen", ["report", "--all"])
+def test_half_a_character_is_no_reason(chosen: str) -> None:
+    a_job("report")
+    with pytest.raises(CommandError) as caught:
+        call("dyncron_pause", chosen, "--reason", "Strom\udcff")
+    assert str(caught.value) == r'--reason is no text: half a character in "Strom\udcff".'
+    assert states() == {"report": (True, "")}
+    assert not Pause.objects.exists()
 
 
 @pytest.mark.parametrize("command", ["dyncron_pause", "dyncron_resume"])
@@ -134,3 +156,8 @@ def test_of_many_jobs_a_few_are_compared_with_a_wrong_name(
     with django_assert_max_num_queries(5), pytest.raises(CommandError) as caught:
         call("dyncron_pause", "zebra-stripe")
     assert str(caught.value) == 'There is no cron job "zebra-stripe". Did you mean "zebra-stripes"?'
+
+
+def test_a_name_that_is_no_text_is_kept_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getpass, "getuser", lambda: "ann\udcff")
+    assert who() == "ann? (manage.py)"

@@ -240,6 +240,13 @@ def test_a_wrong_setting_is_misuse(settings: Any) -> None:
     assert raised.value.returncode == 2
 
 
+def test_half_a_character_is_no_replica_id() -> None:
+    with pytest.raises(CommandError) as raised:
+        status("--replica-id", "web\udcff")
+    assert str(raised.value) == r'--replica-id is no text: half a character in "web\udcff".'
+    assert raised.value.returncode == 2
+
+
 def test_an_unknown_database_is_misuse() -> None:
     with pytest.raises(CommandError, match='is "defualt"') as raised:
         call_command("dyncron_status", "--database", "defualt")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from django_dyncron.core.exceptions import EnqueueRefused, InvalidCronExpression
+from django_dyncron.core.exceptions import EnqueueRefused
 from django_dyncron.registry import (
     DeclaredJob,
     background_task,
@@ -162,24 +162,53 @@ def test_a_reloaded_declaration_replaces_the_old_one() -> None:
 
 
 @pytest.mark.parametrize("second", [report, ping], ids=["the same function", "another"])
-def test_a_job_id_is_taken_only_once(second: Any) -> None:
+def test_a_job_id_that_is_declared_twice_is_kept_twice(second: Any) -> None:
     cron_job("0 6 * * *", job_id="a", payload={"day": "today"})(report)
-    payload = {"day": "today"} if second is report else {"url": "/"}
-    with pytest.raises(ValueError, match=f"'a' of .* is taken by {HERE}.report"):
-        cron_job("0 7 * * *", job_id="a", payload=payload)(second)
+    cron_job("0 7 * * *", job_id="a", payload={"day": "today"})(second)
+    assert [(job.task_name, job.cron_expression) for job in declared_jobs()] == [
+        (f"{HERE}.report", "0 6 * * *"),
+        (f"{HERE}.{second.__name__}", "0 7 * * *"),
+    ]
 
 
-def test_a_wrong_declaration_is_refused_where_it_stands() -> None:
-    with pytest.raises(TypeError, match=r"no policy 'time_zon'\. Did you mean \"time_zone\"\?"):
-        cron_job("0 6 * * *", time_zon="UTC")
-    with pytest.raises(TypeError, match="no policy 'next_run_at'"):
-        cron_job("0 6 * * *", next_run_at=None)
-    with pytest.raises(InvalidCronExpression):
-        cron_job("61 6 * * *", payload={"day": "today"})(report)
-    with pytest.raises(InvalidCronExpression):
-        cron_job("0 6 * * *", payload={"day": "today"}, time_zone="Europe/Berlim")(report)
-    with pytest.raises(EnqueueRefused, match="missing a required argument: 'day'"):
-        cron_job("0 6 * * *")(report)
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"expression": "61 6 * * *"},
+        {"expression": 6},
+        {"job_id": 7},
+        {"job_id": ["a"]},
+        {"job_id": ""},
+        {"payload": {}},
+        {"payload": [1]},
+        {"queue": 5},
+        {"queue": ""},
+        {"time_zone": "Europe/Berlim"},
+        {"dst_gap": "jump"},
+        {"starts_at": "soon"},
+    ],
+    ids=repr,
+)
+def test_values_are_kept_as_they_were_written_right_or_wrong(values: dict[str, Any]) -> None:
+    written = {"expression": "0 6 * * *", "payload": {"day": "today"}, **values}
+    assert cron_job(written.pop("expression"), **written)(report) is report
+    (job,) = declared_jobs()
+    columns = {"cron_expression" if name == "expression" else name: values[name] for name in values}
+    assert columns.items() <= job.values().items()
+
+
+def test_an_unknown_keyword_is_refused_with_the_function_and_the_job_id() -> None:
+    with pytest.raises(TypeError) as caught:
+        cron_job("0 6 * * *", job_id="bad", time_zon="UTC")(report)
+    assert str(caught.value) == (
+        f"cron_job() of {HERE}.report, cron job \"bad\", has no argument 'time_zon'. "
+        'Did you mean "time_zone"?'
+    )
+    for name in ("next_run_at", "cron_expression"):
+        with pytest.raises(TypeError, match=f"no argument '{name}'"):
+            cron_job("0 6 * * *", **{name: None})(report)
+    with pytest.raises(TypeError, match=r"Did you mean \"payload\"\?"):
+        cron_job("0 6 * * *", paylod={})(report)
     assert declared_jobs() == ()
 
 

@@ -12,7 +12,7 @@ from ...exporters import write_crontab, write_json
 from ...models import CronJob
 from ...outlook import planning_rules
 from ..chosen_jobs import jobs_named
-from ..command_errors import refusals_told
+from ..command_errors import refusals_told, require_text
 from ..database import add_database, chosen_database
 
 
@@ -32,6 +32,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_text("--manage", options["manage"])
         with refusals_told():
             jobs = _jobs(chosen_database(options), options["job_id"])
         if options["format"] == "json":

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ...pausing import begin_pause, current_pause, pause
 from ..chosen_jobs import add_choice, jobs_named, means_all
-from ..command_errors import refusals_told
+from ..command_errors import refusals_told, require_text
 from ..database import add_database, chosen_database
 from ..who import who
 
@@ -31,6 +31,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_text("--reason", options["reason"])
         with refusals_told():
             everything, using = means_all(options), chosen_database(options)
             if everything:

@@ -26,6 +26,7 @@ from ...health import (
 from ...health.max_age import read_max_age
 from ...health.report import as_json
 from ...health.words import counted, duration, listed, moment
+from ..command_errors import require_text
 from ..database import add_database, chosen_database
 
 _PATIENCE_SECONDS = 10.0
@@ -56,6 +57,7 @@ class Command(BaseCommand):
         add_database(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_text("--replica-id", options["replica_id"], returncode=2)
         try:
             alias = chosen_database(options)
         except ConfigurationError as error:

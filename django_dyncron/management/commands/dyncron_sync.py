@@ -12,7 +12,7 @@ from ...conf import database_alias, load_enqueuers
 from ...registry import declared_jobs
 from ...syncing import Choices, SyncRefused, SyncReport, default_source, sync_jobs
 from ...syncing.report import as_json, hints_for, in_words, summary_of
-from ..command_errors import refusals_told
+from ..command_errors import refusals_told, require_text
 from ..database import add_database, settings_with_database
 from ..terminal import writable
 
@@ -63,6 +63,7 @@ class Command(BaseCommand):
         jobs = declared_jobs()
         job_ids = [job.job_id for job in jobs]
         source = options["source"]
+        require_text("--source", source)
         choices = Choices(
             source=default_source() if source is None else source,
             adopt=_chosen(options["adopt"], job_ids),

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from django_dyncron.models import CronJob
 
@@ -83,3 +83,9 @@ def test_no_name_adds_a_line_of_its_own() -> None:
 def test_a_job_id_that_looks_like_an_option() -> None:
     add("-nightly", "0 6 * * *")
     assert export()[-1] == "0 6 * * * python manage.py dyncron_run -- -nightly"
+
+
+def test_half_a_character_is_no_command() -> None:
+    with pytest.raises(CommandError) as caught:
+        export(manage="./manage\udcff.py")
+    assert str(caught.value) == r'--manage is no text: half a character in "./manage\udcff.py".'

@@ -13,11 +13,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
 
+from django_dyncron import cron_job
 from django_dyncron.models import CronJob
 from django_dyncron.registry import declared_jobs
 from django_dyncron.syncing import Choices, SyncRefused, sync_jobs
 from tests.databases import database_alias
 from tests.django.sync.conftest import Declare, Sync
+from tests.shop.tasks import build_report, ping
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +123,9 @@ def test_every_mistake_is_told_at_once_and_nothing_is_done(declare: Declare, syn
     declare("set", options={"tags": {1}})
     declare(" spaced", queue="a\nb")
     declare("nothing", description=None, time_zone=None, catch_up_window_seconds=None)
+    declare("shape", "61 6 * * *", payload=[1], description="half \udcff")
+    cron_job("0 7 * * *", job_id="fine", payload={"url": "/"})(ping)
+    cron_job(6, job_id=7, payload={"day": "today"})(build_report)  # type: ignore[arg-type]
     with pytest.raises(CommandError) as caught:
         sync()
     task = "tests.shop.tasks.build_report, cron job"
@@ -140,6 +145,19 @@ def test_every_mistake_is_told_at_once_and_nothing_is_done(declare: Declare, syn
             f'{task} "nothing": description: This field cannot be null.',
             f'{task} "nothing": time_zone: This field cannot be null.',
             f'{task} "set": options: Value must be valid JSON.',
+            f"{task} \"shape\": cron_expression: Minute '61': use 0–59",
+            f'{task} "shape": payload: The payload must be a JSON object such as {{"user_id": 7}}.',
+            (
+                f'{task} "shape": description: There is a NUL or half a character in it; no '
+                "database keeps that."
+            ),
+            f'{task} "fine": job_id: It is declared by tests.shop.tasks.ping, too.',
+            (
+                'tests.shop.tasks.ping, cron job "fine": job_id: It is declared by '
+                "tests.shop.tasks.build_report, too."
+            ),
+            f'{task} "7": job_id: This must be a text, not int.',
+            f'{task} "7": cron_expression: This must be a text, not int.',
             f'{task} "set": options: The options hold what JSON cannot.',
             (
                 f'{task} " spaced": job_id: There are spaces around it, or characters in it that '
@@ -184,6 +202,13 @@ def test_a_wrong_setting_is_told_once(
         sync()
     assert str(caught.value).startswith(words)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_source_with_half_a_character_is_refused(declare: Declare, sync: Sync) -> None:
+    declare("a")
+    with pytest.raises(CommandError, match=r"^--source is no text: half a character in .*udcff"):
+        sync("--source", "shop\udcff")
+    assert not CronJob.objects.exists()
 
 
 def test_half_of_it_is_nothing(
