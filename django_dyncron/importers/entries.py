@@ -77,3 +77,12 @@ class Source:
     notes: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+
+    def take(self, read: Callable[[], Entry], left_out: Callable[[CannotImport], LeftOut]) -> None:
+        """Keep what ``read`` returns or, where it refuses, what ``left_out`` makes of that."""
+        try:
+            self.entries.append(read())
+        except CannotImport as refusal:
+            self.left_out.append(left_out(refusal))
+        except OverflowError:
+            self.left_out.append(left_out(CannotImport("Its dates are out of reach.")))

@@ -63,12 +63,7 @@ def read_django_celery_beat(using: str, now: datetime, enqueuer: str = "") -> So
         )
     for task in tasks:
         reader = _Reader(using, task, schedules, now, enqueuer)
-        try:
-            source.entries.append(reader.entry())
-        except CannotImport as refusal:
-            source.left_out.append(reader.left_out(refusal))
-        except OverflowError:
-            source.left_out.append(reader.left_out(CannotImport("Its dates are out of reach.")))
+        source.take(reader.entry, reader.left_out)
     return source
 
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -50,12 +51,7 @@ def read_django_q2(using: str, now: datetime, enqueuer: str = "") -> Source:
         # Names need not be unique there, and keys stay the same.
         unique = name if names[name] == 1 else f"{name}-{row['id']}"
         reader = _Reader(using, row, unique, zone, enqueuer)
-        try:
-            source.entries.append(reader.entry(now))
-        except CannotImport as refusal:
-            source.left_out.append(reader.left_out(refusal))
-        except OverflowError:
-            source.left_out.append(reader.left_out(CannotImport("Its dates are out of reach.")))
+        source.take(partial(reader.entry, now), reader.left_out)
     return source
 
 
