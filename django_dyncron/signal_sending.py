@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -30,19 +30,16 @@ Arguments = Mapping[str, Any]
 
 def send_signals(event: Event) -> None:
     """Send the signals that ``event`` stands for; an observer for :class:`DynamicScheduler`."""
-    for signal, arguments_of in _TOLD.get(type(event), ()):
-        if signal.has_listeners():
-            arguments = arguments_of(event)
-            if arguments is not None:
-                signal.send_robust(sender=None, **arguments)
+    for signal, arguments in signals_of(event, DyncronSignal.has_listeners):
+        signal.send_robust(sender=None, **arguments)
 
 
 def signals_of(
-    event: Event, wanted: Container[DyncronSignal]
+    event: Event, is_wanted: Callable[[DyncronSignal], bool]
 ) -> Iterator[tuple[DyncronSignal, Arguments]]:
-    """Yield each of the ``wanted`` signals that ``event`` stands for, with its arguments."""
+    """Yield each signal that ``event`` stands for and that ``is_wanted``, with its arguments."""
     for signal, arguments_of in _TOLD.get(type(event), ()):
-        if signal in wanted:
+        if is_wanted(signal):
             arguments = arguments_of(event)
             if arguments is not None:
                 yield signal, arguments

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import Error, InterfaceError, OperationalError, ProgrammingError, connections
+from django.db import Error, InterfaceError, OperationalError, connections
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
@@ -16,6 +16,7 @@ from ..core.text import one_line
 from ..models import CronJob, CronRun, Pause, Replica
 from ..outlook import JobState, overdue, planning_rules, rows_in
 from ..repositories.horizon import look_ahead
+from ..repositories.lacking import lacks_tables
 from .values import MOST, Jobs, PausedSince, ReplicaHealth, ReplicaState, Waiting
 
 _REPLICAS = 100
@@ -208,15 +209,6 @@ def _paused(using: str) -> PausedSince | None:
 
 def _unreadable(using: str, error: Error) -> Unreadable:
     text = one_line(error)
-    is_about_schema = isinstance(error, ProgrammingError) or "no such" in text
-    if is_about_schema and _lacks_tables(using):
+    if lacks_tables(using, error):
         return Unreadable("tables_missing", f"Database {using!r} lacks tables: {text}")
     return Unreadable("database_away", f"Database {using!r} cannot be read: {text}")
-
-
-def _lacks_tables(using: str) -> bool:
-    ours = {model._meta.db_table for model in (CronJob, CronRun, Pause, Replica)}
-    try:
-        return not ours <= set(connections[using].introspection.table_names())
-    except Error:
-        return False

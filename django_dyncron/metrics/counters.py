@@ -99,7 +99,7 @@ class DyncronMetrics:
 
     def __call__(self, event: Event) -> None:
         """Count ``event``."""
-        for signal, arguments in signals_of(event, self._receivers):
+        for signal, arguments in signals_of(event, self._receivers.__contains__):
             self._receivers[signal](**arguments)
 
     def connect(self) -> None:

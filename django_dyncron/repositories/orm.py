@@ -25,8 +25,9 @@ from ..core.exceptions import StoreUnavailable
 from ..core.pauses import PausedSpan
 from ..core.ports import IDurableCronJobRepository
 from ..core.runs import Record
-from ..models import DEFINITION_FIELDS, CronJob, CronRun, Pause, Replica
+from ..models import DEFINITION_FIELDS, CronJob
 from . import claiming, horizon, pauses, pruning, records, replicas, reporting, reviewing, sweeping
+from .lacking import lacks_tables
 from .notes import JobNotes
 from .reconnecting import again_if_disconnected
 
@@ -110,7 +111,7 @@ class DjangoCronJobRepository(IDurableCronJobRepository):
         try:
             return function(self.using, *arguments)
         except Error as error:
-            if _lacks_tables(self.using, error):
+            if lacks_tables(self.using, error):
                 raise StoreUnavailable(
                     f'Database {self.using!r} lacks tables: run "manage.py migrate". ({error})'
                 ) from error
@@ -135,14 +136,3 @@ _OUR_OWN = (IntegrityError, DataError, ProgrammingError)
 def _active_jobs(using: str) -> list[CronJobDefinition]:
     jobs = CronJob.objects.using(using).filter(is_active=True).order_by("job_id")
     return [CronJobDefinition(**values) for values in jobs.values(*DEFINITION_FIELDS)]
-
-
-def _lacks_tables(using: str, error: Error) -> bool:
-    """Tell whether ``error`` comes of a table that was never made."""
-    if not isinstance(error, ProgrammingError) and "no such table" not in str(error):
-        return False
-    ours = {model._meta.db_table for model in (CronJob, CronRun, Pause, Replica)}
-    try:
-        return not ours <= set(connections[using].introspection.table_names())
-    except Error:
-        return False
