@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import getpass
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from django_dyncron.models import CronJob, CronRun, Replica
 from django_dyncron.pausing import pause_all
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import InMemoryRepository
-from tests.databases import database_alias
 from tests.shop import tasks as shop
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -234,14 +231,6 @@ def test_a_database_that_goes_away_leaves_the_run_to_schedulers(dyncron: dict[st
     CronRun.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
     call_command("run_dyncron", "--once")
     assert [sent.run_id for sent in Queue.sent] == [run.pk]
-
-
-@pytest.fixture
-def other_database(tmp_path: Path, django_db_blocker: Any) -> Iterator[str]:
-    url = f"sqlite:///{tmp_path / 'other.sqlite3'}"
-    with django_db_blocker.unblock(), database_alias("elsewhere", url):
-        call_command("migrate", database="elsewhere", verbosity=0)
-        yield "elsewhere"
 
 
 def test_it_works_in_the_database_of_the_option(other_database: str) -> None:

@@ -14,8 +14,6 @@ import pytest
 import time_machine
 
 from django_dyncron import __version__
-from django_dyncron.core.claims import Horizon
-from django_dyncron.core.tzdata import tzdata_version
 from django_dyncron.health import (
     Health,
     ReplicaState,
@@ -25,53 +23,19 @@ from django_dyncron.health import (
     reading,
 )
 from django_dyncron.health.words import duration
-from django_dyncron.models import CronJob, CronRun, Pause, Replica
+from django_dyncron.models import CronRun, Pause, Replica
+from tests.django.watched_rows import NOON, a_planned_job, a_replica, at_noon
 from tests.spending import counted
 
 pytestmark = pytest.mark.django_db
 
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
 def noon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let it be noon, by the database's clock and by this host's."""
-
-    def look_ahead(using: str, at: datetime | None) -> Horizon:
-        return real(using, NOON)
-
-    real = reading.look_ahead
-    monkeypatch.setattr(reading, "look_ahead", look_ahead)
-    with time_machine.travel(NOON, tick=False):
+    with at_noon(monkeypatch):
         yield
-
-
-def a_replica(replica_id: str = "web-1", seconds_ago: float = 5, **values: Any) -> None:
-    usual = {
-        "tick_interval_seconds": 30,
-        "started_at": LONG_AGO,
-        "seen_at": NOON - timedelta(seconds=seconds_ago),
-        "version": __version__,
-        "tzdata_version": tzdata_version(),
-    }
-    Replica.objects.create(replica_id=replica_id, **(usual | values))
-
-
-def a_job(job_id: str, next_run_at: datetime | None, **values: Any) -> None:
-    """Insert a job as a tick leaves it."""
-    planned = {
-        "task_name": "shop.tasks.report",
-        "cron_expression": "0 * * * *",
-        "planned_cron_expression": "0 * * * *",
-        "planned_time_zone": "",
-        "planned_dst_gap": "run_after",
-        "planned_dst_fold": "first",
-        "planned_in_zone": "UTC",
-        "plan_from": None,
-        "next_run_at": next_run_at,
-    }
-    CronJob.objects.create(job_id=job_id, **(planned | values))
 
 
 def codes(health: Health) -> tuple[list[str], list[str]]:
@@ -86,7 +50,7 @@ def codes(health: Health) -> tuple[list[str], list[str]]:
 
 
 def test_a_replica_that_was_heard_of_is_all_it_takes() -> None:
-    a_replica()
+    a_replica(started_at=LONG_AGO)
     health = read_health()
     assert health.is_healthy
     assert codes(health) == ([], [])
@@ -154,7 +118,7 @@ def test_one_replica_may_be_asked_after() -> None:
     a_replica("web-1", 400)
     a_replica("web-2", 5)
     a_replica("web-3", 5, stopped_at=NOON - timedelta(seconds=5))
-    a_job("late", NOON - timedelta(minutes=10))
+    a_planned_job("late", NOON - timedelta(minutes=10))
 
     alive = read_health(replica_id="web-2")
     assert codes(alive) == ([], ["overdue"])
@@ -170,12 +134,12 @@ def test_one_replica_may_be_asked_after() -> None:
 
 def test_slots_that_nobody_claims_are_a_problem() -> None:
     a_replica()
-    a_job("fine", NOON + timedelta(minutes=1))
-    a_job("patient", NOON - timedelta(seconds=90))
+    a_planned_job("fine", NOON + timedelta(minutes=1))
+    a_planned_job("patient", NOON - timedelta(seconds=90))
     assert read_health().is_healthy
 
-    a_job("late", NOON - timedelta(minutes=12))
-    a_job("less late", NOON - timedelta(minutes=2))
+    a_planned_job("late", NOON - timedelta(minutes=12))
+    a_planned_job("less late", NOON - timedelta(minutes=2))
     health = read_health()
     assert codes(health) == (["overdue"], [])
     assert health.problems[0].text == (
@@ -188,8 +152,8 @@ def test_slots_that_nobody_claims_are_a_problem() -> None:
 
 def test_jobs_that_are_paused_or_wait_to_be_planned_are_not_overdue() -> None:
     a_replica()
-    a_job("paused", None, is_active=False)
-    a_job("new", None, planned_cron_expression=None)
+    a_planned_job("paused", None, is_active=False)
+    a_planned_job("new", None, planned_cron_expression=None)
     assert codes(read_health()) == ([], [])
     assert read_health().next_due_at is None
 
@@ -198,19 +162,19 @@ def test_counts_stop_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST", 3)
     a_replica()
     for number in range(5):
-        a_job(f"late-{number}", NOON - timedelta(minutes=5 - number))
-        a_job(f"failing-{number}", NOON + timedelta(minutes=5), last_error="boom")
+        a_planned_job(f"late-{number}", NOON - timedelta(minutes=5 - number))
+        a_planned_job(f"failing-{number}", NOON + timedelta(minutes=5), last_error="boom")
     health = read_health()
     assert (health.overdue.count, health.overdue.job_id, health.failing.count) == (3, "late-0", 3)
 
 
 def test_broken_jobs_are_a_warning_and_failing_ones_a_figure() -> None:
     a_replica()
-    a_job("fine", NOON + timedelta(hours=1))
-    a_job("failing", NOON + timedelta(hours=1), last_error="boom")
-    a_job("paused", None, is_active=False, last_error="boom")
+    a_planned_job("fine", NOON + timedelta(hours=1))
+    a_planned_job("failing", NOON + timedelta(hours=1), last_error="boom")
+    a_planned_job("paused", None, is_active=False, last_error="boom")
     for name in ("broken-2", "broken-1"):
-        a_job(name, None, is_settled=True, planned_in_zone="", last_error="No such day.")
+        a_planned_job(name, None, is_settled=True, planned_in_zone="", last_error="No such day.")
     health = read_health()
     assert codes(health) == ([], ["jobs_broken"])
     assert health.warnings[0].text == "Broken: broken-1, broken-2."
@@ -292,11 +256,11 @@ def test_a_queue_that_takes_nothing_is_a_problem() -> None:
 def test_a_crontab_of_which_nothing_is_left_but_broken_jobs_is_a_problem() -> None:
     a_replica()
     broken = {"is_settled": True, "planned_in_zone": "", "last_error": "No such zone."}
-    a_job("broken", None, **broken)
-    a_job("paused", None, is_active=False)
+    a_planned_job("broken", None, **broken)
+    a_planned_job("paused", None, is_active=False)
     assert codes(read_health()) == (["jobs_broken"], [])
     assert codes(read_health(replica_id="web-1")) == ([], ["jobs_broken"])
-    a_job("new", None, planned_cron_expression=None)
+    a_planned_job("new", None, planned_cron_expression=None)
     assert codes(read_health()) == ([], ["jobs_broken"])
 
 
@@ -347,9 +311,11 @@ def test_it_takes_a_fixed_number_of_statements() -> None:
         read_health()
     for number in range(30):
         a_replica(f"other-{number}", 400)
-        a_job(f"late-{number}", NOON - timedelta(minutes=30 - number))
-        a_job(f"broken-{number}", None, is_settled=True, planned_in_zone="", last_error="no")
-        a_job(f"failing-{number}", NOON + timedelta(hours=1), last_error="boom")
+        a_planned_job(f"late-{number}", NOON - timedelta(minutes=30 - number))
+        a_planned_job(
+            f"broken-{number}", None, is_settled=True, planned_in_zone="", last_error="no"
+        )
+        a_planned_job(f"failing-{number}", NOON + timedelta(hours=1), last_error="boom")
     with counted() as after:
         read_health(replica_id="web-1")
     # One more to name the oldest slot, and one for the replica asked after.

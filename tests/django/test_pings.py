@@ -443,7 +443,6 @@ def test_a_process_pings_if_the_settings_say_so(dyncron: dict[str, Any], said: s
 # --- forks and exits ------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_that_leaves_without_a_word_has_pinged(
     morning: CronJob, hc: Monitor

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +19,7 @@ from django_dyncron.management import heartbeat_file
 from django_dyncron.management.heartbeat_file import HeartbeatFile
 from django_dyncron.models import CronJob, CronRun, Replica
 from django_dyncron.repositories.orm import DjangoCronJobRepository
+from tests.django.plain_project import in_a_plain_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -326,31 +325,6 @@ def test_a_wrong_option_is_named(option: str, value: str, message: str) -> None:
     with pytest.raises(CommandError) as raised:
         call_command("run_dyncron", "--once", f"{option}={value}")
     assert str(raised.value).startswith(message)
-
-
-PLAIN_SETTINGS = """
-SECRET_KEY = "plain"
-INSTALLED_APPS = ["django_dyncron"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
-"""
-
-
-def in_a_plain_project(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (path / "plain_settings.py").write_text(PLAIN_SETTINGS)
-    root = Path(__file__).resolve().parent.parent.parent
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "plain_settings",
-        "PYTHONPATH": os.pathsep.join([str(path), str(root)]),
-    }
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "django", *arguments],
-        check=False,
-        env=environment,
-        cwd=path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 def test_a_plain_project_runs_without_a_single_warning(tmp_path: Path) -> None:

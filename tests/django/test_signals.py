@@ -14,7 +14,6 @@ from uuid import UUID
 
 import pytest
 from django.test import override_settings
-from pytest_django import DjangoDbBlocker
 
 from django_dyncron import CronJobDefinition, CurrentRun, RunNotStarted, signals
 from django_dyncron.core.claims import Heartbeat, SweepOrder
@@ -31,7 +30,6 @@ from django_dyncron.signals import DyncronSignal
 from django_dyncron.testing import FakeClock, InMemoryRepository, ListRepository, RecordingEnqueuer
 from django_dyncron.wiring import open_scheduler
 from django_dyncron.worker import Work
-from tests.databases import database_alias
 from tests.shop import tasks as shop
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -429,17 +427,6 @@ def test_a_second_delivery_that_is_not_let_in_is_silent(row: CronRun, ear: Ear) 
         with Work(RUN):
             note()
     assert ear.names() == ["run_started", "run_succeeded"]
-
-
-@pytest.fixture
-def _store_away(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """A database where nobody listens."""
-    with (
-        django_db_blocker.unblock(),
-        database_alias("away", "postgresql://127.0.0.1:1/nowhere"),
-        override_settings(DYNCRON={"DATABASE": "away"}),
-    ):
-        yield
 
 
 @pytest.mark.usefixtures("_store_away")

@@ -3,68 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-import time_machine
 from django.core.management import CommandError, call_command
 
 from django_dyncron import __version__
-from django_dyncron.core.claims import Horizon
 from django_dyncron.core.tzdata import tzdata_version
-from django_dyncron.health import reading
-from django_dyncron.models import CronJob, Pause, Replica
+from django_dyncron.models import Pause
+from tests.django.plain_project import SQLITE, in_a_plain_project
+from tests.django.watched_rows import NOON, a_planned_job, a_replica, at_noon
 
 pytestmark = pytest.mark.django_db
 
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(autouse=True)
 def noon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let it be noon, by the database's clock and by this host's."""
-
-    def look_ahead(using: str, at: datetime | None) -> Horizon:
-        return real(using, NOON)
-
-    real = reading.look_ahead
-    monkeypatch.setattr(reading, "look_ahead", look_ahead)
-    with time_machine.travel(NOON, tick=False):
+    with at_noon(monkeypatch):
         yield
-
-
-def a_replica(replica_id: str, seconds_ago: float, **values: Any) -> None:
-    usual = {
-        "tick_interval_seconds": 30,
-        "started_at": NOON - timedelta(days=1),
-        "seen_at": NOON - timedelta(seconds=seconds_ago),
-        "version": __version__,
-        "tzdata_version": tzdata_version(),
-    }
-    Replica.objects.create(replica_id=replica_id, **(usual | values))
-
-
-def a_job(job_id: str, next_run_at: datetime | None, **values: Any) -> None:
-    planned = {
-        "task_name": "shop.tasks.report",
-        "cron_expression": "0 * * * *",
-        "planned_cron_expression": "0 * * * *",
-        "planned_time_zone": "",
-        "planned_dst_gap": "run_after",
-        "planned_dst_fold": "first",
-        "planned_in_zone": "UTC",
-        "plan_from": None,
-        "next_run_at": next_run_at,
-    }
-    CronJob.objects.create(job_id=job_id, **(planned | values))
 
 
 def status(*arguments: str) -> tuple[int, str]:
@@ -79,7 +42,7 @@ def status(*arguments: str) -> tuple[int, str]:
 
 def test_healthy_in_full() -> None:
     a_replica("web-1", 4)
-    a_job("hourly", NOON + timedelta(hours=1))
+    a_planned_job("hourly", NOON + timedelta(hours=1))
     release = f"{__version__}, tzdata {tzdata_version()}"
     assert status() == (
         0,
@@ -101,9 +64,9 @@ Clock skew     +0.0 s
 def test_unhealthy_in_full() -> None:
     a_replica("web-1", 200)
     a_replica("web-10", 90_000, stopped_at=NOON - timedelta(hours=25))
-    a_job("backup", NOON - timedelta(minutes=12))
-    a_job("odd\x1b[31m", None, is_settled=True, planned_in_zone="", last_error="no")
-    a_job("sad", NOON + timedelta(hours=1), last_error="boom")
+    a_planned_job("backup", NOON - timedelta(minutes=12))
+    a_planned_job("odd\x1b[31m", None, is_settled=True, planned_in_zone="", last_error="no")
+    a_planned_job("sad", NOON + timedelta(hours=1), last_error="boom")
     Pause.objects.create(since=NOON - timedelta(hours=2), reason="deploy", paused_by="ann")
     release = f"{__version__}, tzdata {tzdata_version()}"
     code, output = status()
@@ -145,7 +108,7 @@ Clock skew     +0.0 s
 def test_json_in_full() -> None:
     a_replica("web-1", 4)
     a_replica("web-2", 400)
-    a_job("backup", NOON - timedelta(minutes=12))
+    a_planned_job("backup", NOON - timedelta(minutes=12))
     code, output = status("--json", "--max-age", "60")
     assert code == 1
     release = {"version": __version__, "tzdata_version": tzdata_version()}
@@ -218,7 +181,7 @@ def test_max_age_decides() -> None:
 def test_a_container_asks_after_its_own_replica() -> None:
     a_replica("web-1", 4)
     a_replica("web-2", 400)
-    a_job("backup", NOON - timedelta(minutes=12))
+    a_planned_job("backup", NOON - timedelta(minutes=12))
     code, output = status("--replica-id", "web-1")
     assert (code, output.splitlines()[0]) == (0, "HEALTHY: replica web-1 runs.")
     assert "overdue" in output
@@ -262,26 +225,10 @@ def test_a_max_age_that_makes_no_sense_is_refused(text: str) -> None:
 # --- as a process ---------------------------------------------------------------------------------
 
 
-def process(path: Path, engine: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (path / "status_settings.py").write_text(
-        f'SECRET_KEY = "plain"\nINSTALLED_APPS = ["django_dyncron"]\nDATABASES = {engine}\n'
-    )
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "status_settings",
-        "PYTHONPATH": os.pathsep.join([str(path), str(ROOT)]),
-    }
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "django", "dyncron_status", *arguments],
-        check=False,
-        env=environment,
-        cwd=path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+def process(path: Path, *arguments: str, databases: str = SQLITE) -> CompletedProcess[str]:
+    return in_a_plain_project(path, "dyncron_status", *arguments, databases=databases)
 
 
-SQLITE = '{"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}'
 AWAY = (
     '{"default": {"ENGINE": "django.db.backends.postgresql", "HOST": "127.0.0.1", '
     '"PORT": "9", "NAME": "x", "PASSWORD": "s3cret"}}'
@@ -289,7 +236,7 @@ AWAY = (
 
 
 def test_a_database_without_tables_is_one_line_and_a_1(tmp_path: Path) -> None:
-    ended = process(tmp_path, SQLITE)
+    ended = process(tmp_path)
     assert (ended.returncode, ended.stderr) == (1, "")
     first, second = ended.stdout.splitlines()
     assert first.startswith("UNHEALTHY: Database 'default' lacks tables: ")
@@ -297,15 +244,15 @@ def test_a_database_without_tables_is_one_line_and_a_1(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_away_is_one_line_and_a_1(tmp_path: Path) -> None:
-    ended = process(tmp_path, AWAY)
+    ended = process(tmp_path, databases=AWAY)
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout.splitlines()[0].startswith("UNHEALTHY: Database 'default' cannot be read: ")
     assert "s3cret" not in ended.stdout
-    report = json.loads(process(tmp_path, AWAY, "--json").stdout)
+    report = json.loads(process(tmp_path, "--json", databases=AWAY).stdout)
     assert [problem["code"] for problem in report["problems"]] == ["database_away"]
 
 
 def test_a_wrong_option_exits_with_2(tmp_path: Path) -> None:
-    ended = process(tmp_path, SQLITE, "--max-age", "3")
+    ended = process(tmp_path, "--max-age", "3")
     assert ended.returncode == 2
     assert "'3': use seconds from 20 to 31622400" in ended.stderr

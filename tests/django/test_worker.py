@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 from django.test import override_settings
-from pytest_django import DjangoDbBlocker
 
 from django_dyncron import (
     CronJobDefinition,
@@ -25,7 +23,6 @@ from django_dyncron import (
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.worker import Work, error_text, run_background_task
-from tests.databases import database_alias
 
 RUN = CurrentRun(UUID(int=7), "morning", datetime(2026, 11, 1, 5, 30, tzinfo=UTC))
 NAME = "run 00000000-0000-0000-0000-000000000007 of morning"
@@ -97,17 +94,6 @@ def row(transactional_db: None) -> CronRun:
         task_id="q-1",
         attempts=1,
     )
-
-
-@pytest.fixture
-def _store_away(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """A database where nobody listens."""
-    with (
-        django_db_blocker.unblock(),
-        database_alias("away", "postgresql://127.0.0.1:1/nowhere"),
-        override_settings(DYNCRON={"DATABASE": "away"}),
-    ):
-        yield
 
 
 def perform(

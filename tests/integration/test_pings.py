@@ -96,11 +96,11 @@ def test_a_scheduler_that_gives_up_a_task_says_so_before_it_leaves(
 ) -> None:
     payload = {"path": str(postgres_cluster.directory / "lines"), "until": "/nowhere"}
     postgres_cluster.add_missed(
-        ["work"],
+        ["slow-report"],
         1,
         task_name="tests.integration.tasks.work",
         payload=payload,
-        ping_url=f"{hc.url}work",
+        ping_url=f"{hc.url}slow-report",
     )
     replica = postgres_cluster.start_one(
         "--tick-interval",
@@ -112,4 +112,4 @@ def test_a_scheduler_that_gives_up_a_task_says_so_before_it_leaves(
     hc.wait_for(1)
     assert replica.stop() == 1
     rid = str(postgres_cluster.runs.get(status="lost").id)
-    assert hc.told() == [("/work/start", rid), ("/work/fail", rid)]
+    assert hc.told() == [("/slow-report/start", rid), ("/slow-report/fail", rid)]

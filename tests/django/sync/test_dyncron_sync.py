@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -298,14 +298,6 @@ def test_a_terminal_without_arrows_is_no_failure(
         assert json.loads(text)["jobs"][0]["job_id"] == "größe"
     else:
         assert text.splitlines()[0] == r'updated   größe: queue: "reports" \u2192 "slow"'
-
-
-@pytest.fixture
-def other_database(tmp_path: Path, django_db_blocker: Any) -> Iterator[str]:
-    url = f"sqlite:///{tmp_path / 'other.sqlite3'}"
-    with django_db_blocker.unblock(), database_alias("elsewhere", url):
-        call_command("migrate", database="elsewhere", verbosity=0)
-        yield "elsewhere"
 
 
 @pytest.mark.parametrize("by_option", [True, False])
