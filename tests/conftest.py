@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 _numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def same_random_pauses(request: pytest.FixtureRequest) -> None:
+    """Draw the same pauses before a retry in every run: a test that fails, fails again."""
+    random.seed(request.node.nodeid)
 
 
 @pytest.fixture(scope="session")
