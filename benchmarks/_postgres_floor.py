@@ -7,7 +7,7 @@ by set. It lacks only what makes a scheduler of it: ports, isolation of faults, 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from time import time
 from typing import Any, Protocol
@@ -60,7 +60,7 @@ _RECORD = """
             status = 'enqueued', reason = '', task_id = '', error = '', enqueued_at = %(at)s,
             finished_at = NULL, lease_until = NULL
         FROM json_array_elements_text(%(runs)s::json) AS r(id)
-        WHERE run.id = r.id::uuid AND run.status = 'claimed'
+        WHERE run.id = r.id::uuid AND CASE WHEN run.status = 'claimed' THEN true END
         RETURNING run.job_id
     )
     UPDATE django_dyncron_cronjob AS j
@@ -84,12 +84,22 @@ class Locks(Protocol):
 
 
 class PostgresFloor:
-    """A plain program on the database of ``url``, with ``locks`` if there are any."""
+    """A plain program on the database of ``url``, with ``locks`` if there are any.
 
-    def __init__(self, url: str, batch_size: int, locks: Locks | None = None) -> None:
+    ``hand_over`` puts as many runs as it is told into a queue; by default they are forgotten.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        batch_size: int,
+        locks: Locks | None = None,
+        hand_over: Callable[[int], object] | None = None,
+    ) -> None:
         self._connection = psycopg.connect(url)
         self._batch_size = batch_size
         self._locks = locks
+        self._hand_over = hand_over
         self._rules = PlanningRules()
         self.handed_over_at: list[float] = []
         """When each run would have gone to the queue, in seconds since the epoch."""
@@ -108,6 +118,8 @@ class PostgresFloor:
             if not rows:
                 return total
             total += len(claimed)
+            if self._hand_over:
+                self._hand_over(len(claimed))
             self.handed_over_at += [time()] * len(claimed)
             enqueued = json.dumps([str(run) for run in claimed])
 

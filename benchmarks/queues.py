@@ -5,7 +5,8 @@ often all ways take turns. Each queue has a process, a database and a Redis of i
 
 ``single`` is a loop over the queue's way to enqueue one task, ``batch`` its public way to enqueue a
 hundred at a time, ``enqueuer`` ours alone, and ``tick`` the whole way from 2,000 due jobs to the
-queue, claims and records included.
+queue, claims and records included. ``floor`` goes that whole way in plain psycopg and by the
+queue's best way.
 """
 
 from __future__ import annotations
@@ -58,13 +59,15 @@ def measure(stage: Stage, name: str, rounds: int) -> Times:
 def row(name: str, times: Times) -> list[str]:
     per_run = [
         f"{median(times[way]) / RUNS * 1e6:.0f}" if way in times else "-"
-        for way in ("single", "batch", "enqueuer", "tick")
+        for way in ("single", "batch", "enqueuer", "floor", "tick")
     ]
     best = times.get("batch", times["single"])
     ratios = [
         ratio_of(times["enqueuer"], times["single"]),
         ratio_of(times["tick"], times["single"]),
         ratio_of(times["tick"], best),
+        ratio_of(times["floor"], best),
+        ratio_of(times["tick"], times["floor"]),
     ]
     return [name, *per_run, *(f"{ratio:.2f}" for ratio in ratios)]
 
@@ -80,7 +83,10 @@ def main() -> None:
         measured = {name: measure(stage, name, options.rounds) for name in names}
     print_table(
         f"{RUNS:,} runs, microseconds a run",
-        ["single", "batch", "enqueuer", "tick", "enq/single", "tick/single", "tick/best"],
+        [
+            *("single", "batch", "enqueuer", "floor", "tick"),
+            *("enq/single", "tick/single", "tick/best", "floor/best", "tick/floor"),
+        ],
         [row(name, times) for name, times in measured.items()],
     )
     for name, times in measured.items():

@@ -1,4 +1,4 @@
-"""One queue system on its own settings: a bare loop over its API, our enqueuer, a whole tick.
+"""One queue system on its own settings: bare loops over its API, our enqueuer, whole ticks.
 
 Run by ``benchmarks.queues``, in a process a queue. The result goes to standard output as one line
 of JSON: seconds per round, by way. No worker runs; the queue is emptied before each turn.
@@ -136,12 +136,13 @@ def empty(name: str) -> None:
 
 
 def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]]:
-    """Return our enqueuer alone, and a whole tick with it, each handing over ``count`` runs."""
+    """Return what hands over ``count`` runs: our enqueuer, a tick with it, and the tick's floor."""
     from django.db import transaction
 
     from benchmarks._jobs import add_minutely, vacuum
+    from benchmarks._postgres_floor import PostgresFloor
     from benchmarks._stage import BATCH as BATCH_SIZE
-    from benchmarks._stage import NOON
+    from benchmarks._stage import NOON, url_of
     from django_dyncron.conf import get_settings, load_enqueuers
     from django_dyncron.core.scheduler import DynamicScheduler
     from django_dyncron.models import CronJob
@@ -158,7 +159,7 @@ def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]
     )
     add_minutely("default", count, NOON)
     CronJob.objects.update(task_name=engine.native_task, payload=PAYLOAD, queue=queue)
-    vacuum("default")
+    floor = PostgresFloor(url_of("default"), BATCH_SIZE, hand_over=BATCH.get(name) or SINGLE[name])
     namespace = uuid5(NAMESPACE_DNS, "benchmark")
     rounds = iter(range(10_000))
 
@@ -195,14 +196,23 @@ def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]
         await enqueue(runs)
         alone.seconds = perf_counter() - began  # type: ignore[attr-defined]
 
+    async def plain() -> None:
+        await sync_to_async(vacuum)("default")
+        clock.advance(MINUTE)
+        began = perf_counter()
+        done = await sync_to_async(floor.work_off)(clock.now())
+        plain.seconds = perf_counter() - began  # type: ignore[attr-defined]
+        assert done == count, done
+
     async def tick() -> None:
+        await sync_to_async(vacuum)("default")
         clock.advance(MINUTE)
         began = perf_counter()
         result = await scheduler.tick()
         tick.seconds = perf_counter() - began  # type: ignore[attr-defined]
         assert result.enqueued == count, result
 
-    return {"enqueuer": alone, "tick": tick}
+    return {"enqueuer": alone, "floor": plain, "tick": tick}
 
 
 async def measure(name: str, count: int, rounds: int) -> dict[str, list[float]]:

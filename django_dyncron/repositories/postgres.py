@@ -97,6 +97,10 @@ _NOTE_ON_FREE = f"""
 
 # A worker may have begun a run, even ended it, before what its queue answered is written: then only
 # the queue's name for it is news. What is lost is another matter: it was begun in this process.
+#
+# CASE where OR would say the same, because of OR the planner also makes a filter of its own. While
+# nothing is in hand, statistics promise it one row at most; it then reads the whole table and
+# compares every run in hand with every record.
 _STANDS = "(run.started_at IS NULL OR r.status = 'lost')"
 _RECORD = f"""
 WITH r AS (
@@ -116,7 +120,7 @@ WITH r AS (
         replica = CASE WHEN r.is_given_back THEN '' ELSE run.replica END
     FROM r
     WHERE run.id = r.id AND run.attempts = coalesce(r.attempts, 0)
-        AND (run.status IN ('claimed', 'running') OR NOT {_STANDS})
+        AND CASE WHEN run.status IN ('claimed', 'running') THEN true ELSE NOT {_STANDS} END
     RETURNING run.job_id, r.noted_at, r.noted_error, {_STANDS} AS stands
 ), of_job AS (
     SELECT job_id, max(noted_at) AS enqueued_at,
