@@ -199,23 +199,28 @@ async def compare(
     report(database, tables)
 
 
+def share_one_core() -> None:
+    """Keep this process and those it starts on one core, where the system can."""
+    process = psutil.Process()
+    if hasattr(process, "cpu_affinity"):
+        process.cpu_affinity(process.cpu_affinity()[:1])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--all-cores", action="store_true")
     options = parser.parse_args()
-    full = options.full
     if not options.all_cores:
-        # The servers, which are started later, inherit it.
-        psutil.Process().cpu_affinity([psutil.Process().cpu_affinity()[0]])
+        share_one_core()
     sizes = [1_000, 10_000, 100_000, 1_000_000]
     with set_stage() as stage:
         print_machine()
         asyncio.run(compare(stage, "PostgreSQL", on_postgres, sizes))
         preparing = partial(on_postgres, server_side_binding=True, prepare_threshold=5)
         asyncio.run(compare(stage, "PostgreSQL, prepared", preparing, sizes[:2]))
-        asyncio.run(compare(stage, "SQLite", on_sqlite, sizes if full else sizes[:-1]))
-        report_plans(stage, 1_000_000 if full else 100_000)
+        asyncio.run(compare(stage, "SQLite", on_sqlite, sizes if options.full else sizes[:-1]))
+        report_plans(stage, 1_000_000 if options.full else 100_000)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 from uuid import NAMESPACE_DNS, uuid5
@@ -135,8 +136,11 @@ def empty(name: str) -> None:
         client.flushdb()
 
 
-def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]]:
-    """Return what hands over ``count`` runs: our enqueuer, a tick with it, and the tick's floor."""
+def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[float]]]:
+    """Return what hands over ``count`` runs: our enqueuer, a tick with it, and the tick's floor.
+
+    Each returns how many seconds it took.
+    """
     from django.db import transaction
 
     from benchmarks._jobs import add_minutely, vacuum
@@ -190,29 +194,32 @@ def our_ways(name: str, count: int) -> dict[str, Callable[[], Awaitable[object]]
         wrong = [each for each in attempts if each.outcome is not Outcome.ENQUEUED]
         assert not wrong, wrong[0]
 
-    async def alone() -> None:
+    async def alone() -> float:
         runs = some_runs()
         began = perf_counter()
         await enqueue(runs)
-        alone.seconds = perf_counter() - began  # type: ignore[attr-defined]
+        return perf_counter() - began
 
-    async def plain() -> None:
+    async def next_minute(work_off: Callable[[], Awaitable[int]]) -> float:
         await sync_to_async(vacuum)("default")
         clock.advance(MINUTE)
         began = perf_counter()
-        done = await sync_to_async(floor.work_off)(clock.now())
-        plain.seconds = perf_counter() - began  # type: ignore[attr-defined]
+        done = await work_off()
+        seconds = perf_counter() - began
         assert done == count, done
+        return seconds
 
-    async def tick() -> None:
-        await sync_to_async(vacuum)("default")
-        clock.advance(MINUTE)
-        began = perf_counter()
-        result = await scheduler.tick()
-        tick.seconds = perf_counter() - began  # type: ignore[attr-defined]
-        assert result.enqueued == count, result
+    async def plain() -> int:
+        return await sync_to_async(floor.work_off)(clock.now())
 
-    return {"enqueuer": alone, "floor": plain, "tick": tick}
+    async def tick() -> int:
+        return (await scheduler.tick()).enqueued
+
+    return {
+        "enqueuer": alone,
+        "floor": partial(next_minute, plain),
+        "tick": partial(next_minute, tick),
+    }
 
 
 async def measure(name: str, count: int, rounds: int) -> dict[str, list[float]]:
@@ -230,8 +237,7 @@ async def measure(name: str, count: int, rounds: int) -> dict[str, list[float]]:
             times.setdefault(way, []).append(perf_counter() - began)
         for way, call in ways.items():
             await sync_to_async(empty)(name)
-            await call()
-            times.setdefault(way, []).append(call.seconds)  # type: ignore[attr-defined]
+            times.setdefault(way, []).append(await call())
         if number == 0:
             times.clear()
     return times

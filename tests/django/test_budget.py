@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 import pytest
 from django.db import connection
 
-from django_dyncron.core.definitions import Run
-from django_dyncron.core.ports import ITaskEnqueuer
-from django_dyncron.core.runs import Attempt, Outcome
 from django_dyncron.core.scheduler import DynamicScheduler, TickResult
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock
+from tests.batches import BatchEnqueuer
 from tests.spending import Spending, counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Statements, commits and hops of one batch. SQLite has no statement that writes two tables.
 BATCH_COST = {"postgresql": (4, 1, 1), "sqlite": (5, 1, 1)}
-
-
-class BatchEnqueuer(ITaskEnqueuer):
-    """A queue that takes whole batches, and notes how large they were."""
-
-    def __init__(self) -> None:
-        self.batches: list[int] = []
-
-    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
-        raise AssertionError("a batch was asked for")
-
-    async def enqueue_runs(
-        self, runs: Sequence[Run], may_send: Callable[[], bool]
-    ) -> list[Attempt]:
-        self.batches.append(len(runs))
-        return [Attempt(run, Outcome.ENQUEUED) for run in runs]
 
 
 class World:

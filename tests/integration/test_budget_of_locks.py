@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 import pytest
 import redis
 
-from django_dyncron.core.definitions import Run
-from django_dyncron.core.ports import ILockProvider, ITaskEnqueuer
-from django_dyncron.core.runs import Attempt, Outcome
+from django_dyncron.core.ports import ILockProvider
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.locks.postgres import PostgresLockProvider
 from django_dyncron.locks.redis import RedisLockProvider
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock
+from tests.batches import BatchEnqueuer
 from tests.spending import Spending, counted
 
 SIZES = [500, 1_000]
-
-
-class BatchEnqueuer(ITaskEnqueuer):
-    """A queue that takes a whole batch."""
-
-    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
-        raise AssertionError("a batch was asked for")
-
-    async def enqueue_runs(
-        self, runs: Sequence[Run], may_send: Callable[[], bool]
-    ) -> list[Attempt]:
-        return [Attempt(run, Outcome.ENQUEUED) for run in runs]
 
 
 async def spent_on_a_batch(alias: str, jobs: int, provider: ILockProvider | None) -> Spending:

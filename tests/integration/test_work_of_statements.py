@@ -1,6 +1,6 @@
 """How many rows the statements of a tick go through on PostgreSQL, whatever the statistics say.
 
-A plan is chosen by what the table was like when it was last analysed. Where that is far from what
+A plan is chosen by what the table was like when it was last analyzed. Where that is far from what
 it is like now, a plan that looks cheap may compare every row with every other. Rows are counted,
 so no clock is needed.
 """
@@ -8,7 +8,7 @@ so no clock is needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,20 +16,18 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from django_dyncron.core.definitions import Run
-from django_dyncron.core.ports import ITaskEnqueuer
-from django_dyncron.core.runs import Attempt, Outcome
 from django_dyncron.core.scheduler import DynamicScheduler
 from django_dyncron.models import CronJob, CronRun
 from django_dyncron.repositories.orm import DjangoCronJobRepository
 from django_dyncron.testing import FakeClock
+from tests.batches import BatchEnqueuer
 
 JOBS = 400
 OLD_RUNS = 2_000
 LARGEST = 6 * (JOBS + OLD_RUNS)
 """A pass over both tables for each part of a statement; comparing all pairs takes 160,000."""
 
-ANALYSE = "ANALYZE django_dyncron_cronjob, django_dyncron_cronrun"
+ANALYZE = "ANALYZE django_dyncron_cronjob, django_dyncron_cronrun"
 _EXPLAINED = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 _OLD_RUN = """
     INSERT INTO django_dyncron_cronrun (
@@ -42,28 +40,13 @@ _OLD_RUN = """
 """
 
 
-class Queue(ITaskEnqueuer):
-    """A queue that takes whole batches, unless it is away."""
-
-    is_away = False
-
-    async def enqueue_task(self, task_name: str, payload: dict[str, Any], queue: str) -> None:
-        raise AssertionError("a batch was asked for")
-
-    async def enqueue_runs(
-        self, runs: Sequence[Run], may_send: Callable[[], bool]
-    ) -> list[Attempt]:
-        outcome = Outcome.NOT_SENT if self.is_away else Outcome.ENQUEUED
-        return [Attempt(run, outcome, error="away" * self.is_away) for run in runs]
-
-
 class World:
     """Jobs that are due each minute, a long history, and an ear for what each statement did."""
 
     def __init__(self, alias: str) -> None:
         self.alias = alias
         self.clock = FakeClock("2030-01-01T12:00:55Z")
-        self.queue = Queue()
+        self.queue = BatchEnqueuer()
         self.work: dict[str, int] = {}
         self.scheduler = DynamicScheduler(
             DjangoCronJobRepository(alias),
@@ -127,25 +110,25 @@ def _rows(node: dict[str, Any]) -> Iterator[float]:
         yield from _rows(child)
 
 
-@pytest.mark.parametrize("analysed", ["never", "empty", "idle", "in hand"])
+@pytest.mark.parametrize("analyzed", ["never", "empty", "idle", "in hand"])
 async def test_no_statement_of_a_tick_compares_every_row_with_every_other(
-    postgres_alias: str, analysed: str
+    postgres_alias: str, analyzed: str
 ) -> None:
     world = World(postgres_alias)
     for table in ("cronjob", "cronrun"):
         await world.execute(f"ALTER TABLE django_dyncron_{table} SET (autovacuum_enabled = false)")
-    if analysed == "empty":
-        await world.execute(ANALYSE)
+    if analyzed == "empty":
+        await world.execute(ANALYZE)
     await world.fill()
     assert await world.tick(0) == (0, 0)
-    if analysed == "idle":
-        await world.execute(ANALYSE)
+    if analyzed == "idle":
+        await world.execute(ANALYZE)
 
     await world.listen()
     world.queue.is_away = True
     assert await world.tick(5) == (0, JOBS)
-    if analysed == "in hand":
-        await world.execute(ANALYSE)
+    if analyzed == "in hand":
+        await world.execute(ANALYZE)
     world.queue.is_away = False
     assert await world.tick(11) == (JOBS, 0)
     await CronRun.objects.using(postgres_alias).aupdate(
